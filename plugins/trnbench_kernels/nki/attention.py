@@ -13,7 +13,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import FLOATS
-from trnbench_kernels.nki.tiles import loaded, softmax_weights, turned_dtype
+from trnbench_kernels.nki.tiles import hbm_tensor, loaded, psum_tile, sbuf_tile, softmax_weights, turned_dtype
 
 _MASKED = -30000.0  # its exponential is 0 in every type
 GROUP = 4  # tiles of weights that are turned together
@@ -28,14 +28,14 @@ def attention(q, k, v, causal, first=0, every=1):
     """
     heads, width, queries = q.shape
     tokens = k.shape[2]
-    result = nl.ndarray((heads, queries, width), dtype=v.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor((heads, queries, width), v.dtype)
     tile = nl.tile_size.pmax
     scale = width**-0.5
     for head in nl.affine_range(heads):
         # The keys of the head before end where these begin: both do not have to lie in SBUF together.
-        keys = nl.ndarray((width, tokens), dtype=k.dtype, buffer=nl.sbuf)
+        keys = sbuf_tile((width, tokens), k.dtype)
         nisa.dma_copy(dst=keys, src=k[head])
-        values = nl.ndarray((tile, tokens // tile, width), dtype=v.dtype, buffer=nl.sbuf)
+        values = sbuf_tile((tile, tokens // tile, width), v.dtype)
         nisa.dma_copy(dst=values, src=v[head].reshape((tokens // tile, tile, width)).permute((1, 0, 2)))
         own = first * tile
         weights, total = _weights(_scores(q, head, 0, own, keys, causal), own, q.dtype, causal, scale)
@@ -54,10 +54,10 @@ def _scores(q, head, start, own, keys, causal):
     tile, chunk = nl.tile_size.pmax, nl.tile_size.gemm_moving_fmax
     queries = loaded(q[head, :, start : start + tile])
     seen = own + tile if causal else keys.shape[1]
-    scores = nl.ndarray((tile, seen), dtype=nl.float32, buffer=nl.sbuf)
+    scores = sbuf_tile((tile, seen))
     for key in nl.affine_range(0, seen, chunk):
         end = min(key + chunk, seen)
-        product = nl.ndarray((tile, end - key), dtype=nl.float32, buffer=nl.psum)
+        product = psum_tile((tile, end - key))
         nisa.nc_matmul(dst=product, stationary=queries, moving=keys[:, key:end])
         nisa.activation(dst=scores[:, key:end], op=nl.copy, data=product)
     return scores
@@ -85,7 +85,7 @@ def _weigh(target, weights, values, share):
     """
     tile, seen = weights.shape
     parts = seen // tile
-    sums = nl.ndarray((tile, values.shape[2]), dtype=nl.float32, buffer=nl.psum)
+    sums = psum_tile((tile, values.shape[2]))
     ready = _turned(weights, 0, min(GROUP, parts))
     for group in nl.sequential_range((parts - 1) // GROUP):
         first = (group + 1) * GROUP
@@ -93,7 +93,7 @@ def _weigh(target, weights, values, share):
         _add(sums, ready, values, group * GROUP)
         ready = following
     _add(sums, ready, values, (parts - 1) // GROUP * GROUP)
-    out = nl.ndarray(sums.shape, dtype=target.dtype, buffer=nl.sbuf)
+    out = sbuf_tile(sums.shape, target.dtype)
     nisa.tensor_scalar(dst=out, data=sums, op0=nl.multiply, operand0=share)
     nisa.dma_copy(dst=target, src=out)
 
@@ -101,13 +101,13 @@ def _weigh(target, weights, values, share):
 def _turned(weights, first, count):
     """Tiles of weights from `first` on, each with its keys on the partitions, one beside the other."""
     tile = weights.shape[0]
-    turned = nl.ndarray((tile, count * tile), dtype=turned_dtype(weights.dtype), buffer=nl.psum)
+    turned = psum_tile((tile, count * tile), turned_dtype(weights.dtype))
     for part in nl.affine_range(count):
         start = (first + part) * tile
         nisa.nc_transpose(
             dst=turned[:, part * tile : (part + 1) * tile], data=weights[:, start : start + tile]
         )
-    ready = nl.ndarray(turned.shape, dtype=weights.dtype, buffer=nl.sbuf)
+    ready = sbuf_tile(turned.shape, weights.dtype)
     nisa.tensor_copy(dst=ready, src=turned)
     return ready
 

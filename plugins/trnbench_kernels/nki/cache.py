@@ -9,7 +9,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import pieces_of
-from trnbench_kernels.nki.tiles import loaded, softmax_weights, turned_dtype
+from trnbench_kernels.nki.tiles import hbm_tensor, loaded, psum_tile, sbuf_tile, softmax_weights, turned_dtype
 
 HELD = 160 << 10  # bytes of a partition for keys, values, scores and weights
 GROUP = 4  # tiles of weights that are turned together
@@ -29,9 +29,7 @@ def attention_cached(q, k, v):
     caches, rows, parts, heads = q.shape
     width = v.shape[3]
     columns = min(width, nl.tile_size.pmax)
-    result = nl.ndarray(
-        (caches, columns, (width + columns - 1) // columns, heads), dtype=q.dtype, buffer=nl.shared_hbm
-    )
+    result = hbm_tensor((caches, columns, (width + columns - 1) // columns, heads), q.dtype)
     stack = _stack(q.shape, k.shape, v.shape)
     high = nl.tile_size.pmax // _below(heads)
     scale = (rows * parts) ** -0.5
@@ -66,15 +64,15 @@ def _scores(q, k, v, first, last, high):
     count, chunk = k.shape[3], nl.tile_size.gemm_moving_fmax
     keys, queries, values = [], [], []
     for cache in range(first, last):
-        padded = nl.zeros((rows, parts, high), dtype=q.dtype, buffer=nl.sbuf)
+        padded = nl.zeros((rows, parts, high), dtype=q.dtype)
         nisa.dma_copy(dst=padded[:, :, 0:heads], src=q[cache])
         queries.append(padded)
         keys.append(loaded(k[cache], q.dtype))
         values.append(loaded(v[cache], q.dtype))
-    scores = nl.ndarray(((last - first) * high, count), dtype=nl.float32, buffer=nl.sbuf)
+    scores = sbuf_tile(((last - first) * high, count))
     for start in nl.affine_range(0, count, chunk):
         end = min(start + chunk, count)
-        product = nl.ndarray((scores.shape[0], end - start), dtype=nl.float32, buffer=nl.psum)
+        product = psum_tile((scores.shape[0], end - start))
         for cache in range(last - first):
             for part in nl.sequential_range(parts):
                 nisa.nc_matmul(
@@ -98,7 +96,7 @@ def _weigh(result, weights, values, first, heads):
     spread = values[0].shape[1]
     columns, wide = result.shape[1:3]
     high = weights.shape[0] // len(values)
-    sums = [nl.ndarray((columns, wide * heads), dtype=nl.float32, buffer=nl.psum) for _ in values]
+    sums = [psum_tile((columns, wide * heads)) for _ in values]
     for start in nl.sequential_range(0, spread, GROUP):
         turned = _turned(weights, spread, start, min(GROUP, spread - start))
         for index in nl.sequential_range(turned.shape[1]):
@@ -110,7 +108,7 @@ def _weigh(result, weights, values, first, heads):
                         moving=turned[:, index, cache * high : cache * high + heads],
                     )
     for cache in range(len(values)):
-        out = nl.ndarray((columns, wide, heads), dtype=result.dtype, buffer=nl.sbuf)
+        out = sbuf_tile((columns, wide, heads), result.dtype)
         nisa.tensor_copy(dst=out, src=sums[cache].reshape((columns, wide, heads)))
         nisa.dma_copy(dst=result[first + cache], src=out)
 
@@ -119,10 +117,10 @@ def _turned(weights, spread, first, count):
     """Weights of the keys in places `first` on of every partition, keys on the partitions."""
     high, tile = weights.shape[0], nl.tile_size.pmax
     by_place = weights.reshape((high, tile, spread))
-    turned = nl.ndarray((tile, count, high), dtype=turned_dtype(weights.dtype), buffer=nl.psum)
+    turned = psum_tile((tile, count, high), turned_dtype(weights.dtype))
     for index in nl.affine_range(count):
         nisa.nc_transpose(dst=turned[:, index, :], data=by_place[:, :, first + index])
-    ready = nl.ndarray(turned.shape, dtype=weights.dtype, buffer=nl.sbuf)
+    ready = sbuf_tile(turned.shape, weights.dtype)
     nisa.tensor_copy(dst=ready, src=turned)
     return ready
 

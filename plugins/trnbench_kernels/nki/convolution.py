@@ -8,7 +8,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
-from trnbench_kernels.nki.tiles import loaded_as
+from trnbench_kernels.nki.tiles import hbm_tensor, loaded_as, sbuf_tile
 
 RUN = 2048  # tokens that are held at once
 
@@ -18,14 +18,14 @@ def short_convolution(x, taps):
     """silu(Σ taps[·, t] · x[·, token + t]): x (rows, parts, tokens + taps - 1), taps (rows, parts, taps)."""
     rows, parts, count = taps.shape
     tokens = x.shape[2] - count + 1
-    result = nl.ndarray((rows, parts, tokens), dtype=x.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor((rows, parts, tokens), x.dtype)
     if tokens == 1:
         weights = loaded_as(taps, x.dtype)
         held = loaded_as(x, x.dtype)
-        out = nl.ndarray(result.shape, dtype=x.dtype, buffer=nl.sbuf)
-        each = nl.ndarray(taps.shape, dtype=nl.float32, buffer=nl.sbuf)
+        out = sbuf_tile(result.shape, x.dtype)
+        each = sbuf_tile(taps.shape)
         nisa.tensor_tensor(dst=each, data1=held, data2=weights, op=nl.multiply)
-        sums = nl.ndarray((rows, parts), dtype=nl.float32, buffer=nl.sbuf)
+        sums = sbuf_tile((rows, parts))
         nisa.tensor_reduce(dst=sums, op=nl.add, data=each, axis=2)
         nisa.activation(dst=out[:, :, 0], op=nl.silu, data=sums)
         nisa.dma_copy(dst=result, src=out)
@@ -35,7 +35,7 @@ def short_convolution(x, taps):
         for start in nl.affine_range(0, tokens, RUN):
             end = min(start + RUN, tokens)
             held = loaded_as(x[:, part, start : end + count - 1], x.dtype)
-            sums = nl.ndarray((rows, end - start), dtype=nl.float32, buffer=nl.sbuf)
+            sums = sbuf_tile((rows, end - start))
             nisa.tensor_scalar(
                 dst=sums, data=held[:, 0 : end - start], op0=nl.multiply, operand0=weights[:, part, 0:1]
             )
@@ -48,7 +48,7 @@ def short_convolution(x, taps):
                     op1=nl.add,
                     operand1=sums,
                 )
-            out = nl.ndarray(sums.shape, dtype=x.dtype, buffer=nl.sbuf)
+            out = sbuf_tile(sums.shape, x.dtype)
             nisa.activation(dst=out, op=nl.silu, data=sums)
             nisa.dma_copy(dst=result[:, part, start:end], src=out)
     return result

@@ -13,7 +13,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import ITEM, pieces_of
-from trnbench_kernels.nki.tiles import item_of, loaded
+from trnbench_kernels.nki.tiles import hbm_tensor, item_of, loaded, psum_tile, sbuf_tile
 
 RUN_BYTES = 16384  # a partition's share of one transfer of weights, at most
 EPSILON = 1e-5
@@ -29,10 +29,10 @@ def linear_few(x, w):
     """
     copies, _, parts, tokens = x.shape
     tiles, columns = w.shape[2], w.shape[3] // parts
-    result = nl.ndarray((copies, columns, tiles, tokens), dtype=x.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor((copies, columns, tiles, tokens), x.dtype)
     for copy in nl.affine_range(copies):
         held = loaded(x[copy])
-        out = nl.ndarray(result.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+        out = sbuf_tile(result.shape[1:], x.dtype)
         group = _group(w[copy])
         streamed = _weights(w[copy], 0, min(group, tiles), x.dtype)
         for step in nl.affine_range((tiles - 1) // group):
@@ -60,7 +60,7 @@ def _tiles(out, held, streamed, first):
     for index in nl.affine_range(streamed.shape[1]):
         for start in nl.affine_range(0, tokens, chunk):
             end = min(start + chunk, tokens)
-            sums = nl.ndarray((columns, end - start), dtype=nl.float32, buffer=nl.psum)
+            sums = psum_tile((columns, end - start))
             for part in nl.sequential_range(parts):
                 nisa.nc_matmul(
                     dst=sums,
@@ -74,9 +74,9 @@ def _tiles(out, held, streamed, first):
 def norm_few(x, gamma):
     """x / sqrt(mean of squares + ε) · gamma, of x (rows, parts, tokens) and gamma (rows, parts)."""
     rows, _, tokens = x.shape
-    result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor(x.shape, x.dtype)
     held, scale = loaded(x), loaded(gamma)
-    ones = nl.ones((rows, rows), dtype=x.dtype, buffer=nl.sbuf)
+    ones = nl.ones((rows, rows), dtype=x.dtype)
     epsilon = nl.full((rows, 1), EPSILON, dtype=nl.float32)
     for start in nl.affine_range(0, tokens, nl.tile_size.pmax):
         end = min(start + nl.tile_size.pmax, tokens)
@@ -87,12 +87,12 @@ def norm_few(x, gamma):
 
 def _normalise(held, scale, ones, epsilon):
     rows, parts, tokens = held.shape
-    squares = nl.ndarray(held.shape, dtype=held.dtype, buffer=nl.sbuf)
+    squares = sbuf_tile(held.shape, held.dtype)
     nisa.tensor_tensor(dst=squares, data1=held, data2=held, op=nl.multiply)
-    sums = nl.ndarray((rows, tokens), dtype=nl.float32, buffer=nl.psum)
+    sums = psum_tile((rows, tokens))
     for part in nl.sequential_range(parts):
         nisa.nc_matmul(dst=sums, stationary=ones, moving=squares[:, part, :])
-    spread = nl.ndarray((rows, tokens), dtype=nl.float32, buffer=nl.sbuf)
+    spread = sbuf_tile((rows, tokens))
     nisa.activation(dst=spread, op=nl.rsqrt, data=sums, scale=1.0 / (rows * parts), bias=epsilon)
     if tokens <= parts:
         for token in nl.affine_range(tokens):

@@ -14,7 +14,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import pieces_of
-from trnbench_kernels.nki.tiles import identity, loaded_as, multiplied
+from trnbench_kernels.nki.tiles import hbm_tensor, identity, loaded_as, multiplied, psum_tile, sbuf_tile
 
 CHUNK = 128  # tokens that are solved for together
 TOGETHER = 4  # heads whose chunks are worked on side by side
@@ -33,8 +33,8 @@ def delta_prompt(q, k, v, gates, rates):
     """
     heads, keys, tokens = q.shape
     values = v.shape[1]
-    result = nl.ndarray(v.shape, dtype=v.dtype, buffer=nl.shared_hbm)
-    states = nl.ndarray((heads, keys, values), dtype=nl.float32, buffer=nl.shared_hbm)
+    result = hbm_tensor(v.shape, v.dtype)
+    states = hbm_tensor((heads, keys, values), nl.float32)
     ones = nl.full((keys, 1), 1.0, dtype=nl.float32)
     for first in nl.affine_range(0, heads, TOGETHER):
         group = range(first, min(first + TOGETHER, heads))
@@ -86,7 +86,7 @@ class _Chunk:
         count = self.across.shape[0]
         sign = -1.0 if later_down else 1.0
         pattern, step = ([[-1, count]], 1) if later_down else ([[1, count]], -1)
-        shown = nl.ndarray((count, count), dtype=nl.float32, buffer=nl.sbuf)
+        shown = sbuf_tile((count, count))
         nisa.affine_select(
             dst=shown,
             pattern=pattern,
@@ -97,7 +97,7 @@ class _Chunk:
         )
         against = self.across
         if not later_down:
-            against = nl.ndarray(self.across.shape, dtype=nl.float32, buffer=nl.sbuf)
+            against = sbuf_tile(self.across.shape)
             nisa.tensor_scalar(dst=against, data=self.across, op0=nl.multiply, operand0=-1.0)
         nisa.activation(dst=shown, op=nl.exp, data=shown, scale=sign, bias=against)
         return shown
@@ -106,9 +106,9 @@ class _Chunk:
         """-A: -β · (k · kᵀ) · decay, what is not strictly below the diagonal left out."""
         count = self.across.shape[0]
         bank = multiplied(self.k, self.k)
-        negative = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
+        negative = sbuf_tile((count, 1))
         nisa.tensor_scalar(dst=negative, data=self.strength, op0=nl.multiply, operand0=-1.0)
-        found = nl.ndarray((count, count), dtype=nl.float32, buffer=nl.sbuf)
+        found = sbuf_tile((count, count))
         nisa.scalar_tensor_tensor(
             dst=found,
             data=bank,
@@ -130,10 +130,10 @@ class _Chunk:
     def advanced(self, state, inverse):
         """The state behind the chunk, and its results (values, tokens)."""
         (keys, values), count = state.shape, self.across.shape[0]
-        fade = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
+        fade = sbuf_tile((count, 1))
         nisa.activation(dst=fade, op=nl.exp, data=self.across)
         known = multiplied(self.k, state)
-        wanted = nl.ndarray((count, values), dtype=nl.float32, buffer=nl.sbuf)
+        wanted = sbuf_tile((count, values))
         nisa.scalar_tensor_tensor(
             dst=wanted, data=known, op0=nl.multiply, operand0=fade, op1=nl.subtract, operand1=self.v
         )
@@ -142,25 +142,25 @@ class _Chunk:
         )
         new = _kept(multiplied(inverse, wanted))
         # What the queries find in the state, and in the chunk.
-        faded = nl.ndarray((keys, count), dtype=nl.float32, buffer=nl.sbuf)
+        faded = sbuf_tile((keys, count))
         nisa.activation(dst=faded, op=nl.exp, data=self.along[:keys])
         nisa.tensor_tensor(dst=faded, data1=faded, data2=self.q, op=nl.multiply)
         scores = multiplied(self.k, self.q)
         seen = self._between(later_down=False)
         nisa.tensor_tensor(dst=seen, data1=scores, data2=seen, op=nl.multiply)
-        bank = nl.ndarray((count, values), dtype=nl.float32, buffer=nl.psum)
+        bank = psum_tile((count, values))
         nisa.nc_matmul(dst=bank, stationary=faded, moving=state)
         nisa.nc_matmul(dst=bank, stationary=seen, moving=new)
-        out = nl.ndarray((count, values), dtype=nl.float32, buffer=nl.sbuf)
+        out = sbuf_tile((count, values))
         nisa.tensor_scalar(dst=out, data=bank, op0=nl.multiply, operand0=self.by_query)
         # The state fades by the whole chunk, what each token adds by those behind it.
         last = self.along[:, count - 1 : count]
-        left = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
+        left = sbuf_tile((count, 1))
         nisa.activation(dst=left, op=nl.exp, data=self.across, scale=-1.0, bias=last[:count])
         nisa.tensor_scalar(dst=self.rows, data=self.rows, op0=nl.multiply, operand0=left)
-        whole = nl.ndarray((keys, 1), dtype=nl.float32, buffer=nl.sbuf)
+        whole = sbuf_tile((keys, 1))
         nisa.activation(dst=whole, op=nl.exp, data=last[:keys])
-        after = nl.ndarray((keys, values), dtype=nl.float32, buffer=nl.sbuf)
+        after = sbuf_tile((keys, values))
         nisa.scalar_tensor_tensor(
             dst=after,
             data=state,
@@ -178,7 +178,7 @@ def _inverses(matrices):
     turned = [_turned(matrix) for matrix in matrices]
     found = []
     for each in turned:
-        whole = nl.ndarray((count, count), dtype=nl.float32, buffer=nl.sbuf)
+        whole = sbuf_tile((count, count))
         nisa.tensor_tensor(dst=whole, data1=each, data2=identity(count), op=nl.add)
         found.append(whole)
     power = 2
@@ -203,7 +203,7 @@ def _gates(gates, rates, first, heads, start, end):
     )
     strength = loaded_as(gates[1, first : first + heads, start:end], nl.float32)
     nisa.activation(dst=strength, op=nl.sigmoid, data=strength)
-    summed = nl.ndarray(decay.shape, dtype=nl.float32, buffer=nl.sbuf)
+    summed = sbuf_tile(decay.shape)
     nisa.tensor_tensor_scan(
         dst=summed,
         data0=nl.full(decay.shape, 1.0, dtype=nl.float32),
@@ -217,9 +217,9 @@ def _gates(gates, rates, first, heads, start, end):
 
 def _length(tile, ones, scale):
     """scale / √(sum of squares) of each token, tokens on the partitions."""
-    squares = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
+    squares = sbuf_tile(tile.shape)
     nisa.tensor_tensor(dst=squares, data1=tile, data2=tile, op=nl.multiply)
-    found = nl.ndarray((tile.shape[1], 1), dtype=nl.float32, buffer=nl.sbuf)
+    found = sbuf_tile((tile.shape[1], 1))
     little = nl.full(found.shape, EPSILON, dtype=nl.float32)
     nisa.activation(dst=found, op=nl.rsqrt, data=multiplied(squares, ones), scale=scale**-2, bias=little)
     return found
@@ -227,13 +227,13 @@ def _length(tile, ones, scale):
 
 def _kept(bank):
     """In SBUF what a bank, or a part of a tile, holds."""
-    tile = nl.ndarray(bank.shape, dtype=nl.float32, buffer=nl.sbuf)
+    tile = sbuf_tile(bank.shape)
     nisa.tensor_copy(dst=tile, src=bank)
     return tile
 
 
 def _turned(tile):
-    bank = nl.ndarray((tile.shape[1], tile.shape[0]), dtype=nl.float32, buffer=nl.psum)
+    bank = psum_tile((tile.shape[1], tile.shape[0]))
     nisa.nc_transpose(dst=bank, data=tile, engine=nisa.engine.tensor)
     return _kept(bank)
 

@@ -13,7 +13,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
-from trnbench_kernels.nki.tiles import identity, loaded_as, multiplied
+from trnbench_kernels.nki.tiles import hbm_tensor, identity, loaded_as, multiplied, psum_tile, sbuf_tile
 
 STATES = 256  # of new tokens, whose results fill a bank of PSUM
 EPSILON = 1e-12
@@ -24,8 +24,8 @@ def delta_step(q, k, v, gates, rates, states):
     """One token of each state (count, keys, values): q, k (keys, count), v (values, count), gates (2, count):
     decay and strength, rates (2, count): rate and shift. Returns (values, count) and the states behind it."""
     count = states.shape[0]
-    result = nl.ndarray(v.shape, dtype=v.dtype, buffer=nl.shared_hbm)
-    after = nl.ndarray(states.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+    result = hbm_tensor(v.shape, v.dtype)
+    after = hbm_tensor(states.shape, nl.float32)
     for first in nl.affine_range(0, count, STATES):
         last = min(first + STATES, count)
         given = (each[:, first:last] for each in (q, k, v, gates, rates))
@@ -42,17 +42,17 @@ def _stepped(q, k, v, gates, rates, states, after):
     everywhere = nl.full((high, high), 1.0, dtype=nl.float32)
     _shortened(query, everywhere, keys**-0.5)
     _shortened(key, everywhere, 1.0)
-    out = nl.ndarray((values, count), dtype=nl.float32, buffer=nl.psum)
+    out = psum_tile((values, count))
     for number in nl.affine_range(count):
-        state = nl.ndarray((keys, values), dtype=nl.float32, buffer=nl.sbuf)
+        state = sbuf_tile((keys, values))
         nisa.dma_copy(dst=state, src=states[number])
         nisa.tensor_scalar(dst=state, data=state, op0=nl.multiply, operand0=fade[:keys, number : number + 1])
         known = multiplied(state, key[:, number : number + 1])
-        new = nl.ndarray((values, 1), dtype=nl.float32, buffer=nl.sbuf)
+        new = sbuf_tile((values, 1))
         nisa.tensor_tensor(dst=new, data1=value[:, number : number + 1], data2=known, op=nl.subtract)
         nisa.tensor_tensor(dst=new, data1=new, data2=strength[:values, number : number + 1], op=nl.multiply)
         # The values as a row on every partition: a diagonal matrix, added up over its rows.
-        diagonal = nl.ndarray((values, values), dtype=nl.float32, buffer=nl.sbuf)
+        diagonal = sbuf_tile((values, values))
         nisa.tensor_scalar(dst=diagonal, data=identity(values), op0=nl.multiply, operand0=new)
         nisa.scalar_tensor_tensor(
             dst=state,
@@ -66,7 +66,7 @@ def _stepped(q, k, v, gates, rates, states, after):
             dst=out[:, number : number + 1], stationary=state, moving=query[:, number : number + 1]
         )
         nisa.dma_copy(dst=after[number], src=state, engine=nisa.engine.scalar)
-    ready = nl.ndarray((values, count), dtype=v.dtype, buffer=nl.sbuf)
+    ready = sbuf_tile((values, count), v.dtype)
     nisa.tensor_copy(dst=ready, src=out)
     return ready
 
@@ -80,9 +80,9 @@ def _spread(gates, rates, high):
     nisa.tensor_tensor(dst=decay, data1=decay, data2=shift, op=nl.add)
     nisa.activation(dst=decay, op=nl.softplus, data=decay)
     nisa.tensor_tensor(dst=decay, data1=decay, data2=rate, op=nl.multiply)
-    fade = nl.ndarray((high, count), dtype=nl.float32, buffer=nl.sbuf)
+    fade = sbuf_tile((high, count))
     nisa.activation(dst=fade, op=nl.exp, data=multiplied(row, decay), scale=-1.0)
-    strength = nl.ndarray((high, count), dtype=nl.float32, buffer=nl.sbuf)
+    strength = sbuf_tile((high, count))
     given = loaded_as(gates[1:2], nl.float32)
     nisa.activation(dst=strength, op=nl.sigmoid, data=multiplied(row, given))
     return fade, strength
@@ -91,9 +91,9 @@ def _spread(gates, rates, high):
 def _shortened(tile, ones, scale):
     """To the length `scale`, features on the partitions."""
     keys = tile.shape[0]
-    squares = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
+    squares = sbuf_tile(tile.shape)
     nisa.tensor_tensor(dst=squares, data1=tile, data2=tile, op=nl.multiply)
-    by = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
+    by = sbuf_tile(tile.shape)
     little, sums = nl.full((keys, 1), EPSILON, dtype=nl.float32), multiplied(ones[:keys, :keys], squares)
     nisa.activation(dst=by, op=nl.rsqrt, data=sums, scale=scale**-2, bias=little)
     nisa.tensor_tensor(dst=tile, data1=tile, data2=by, op=nl.multiply)

@@ -9,7 +9,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import ITEM, pieces_of
-from trnbench_kernels.nki.tiles import item_of, loaded
+from trnbench_kernels.nki.tiles import hbm_tensor, item_of, loaded, sbuf_tile
 
 CHUNK_BYTES = 8192  # of a partition, of each operand
 BETA1, BETA2, EPSILON, RATE, DECAY = 0.9, 0.95, 1e-8, 1e-4, 0.1
@@ -19,11 +19,11 @@ BETA1, BETA2, EPSILON, RATE, DECAY = 0.9, 0.95, 1e-8, 1e-4, 0.1
 def combine(x, operands):
     """x + x + …, `operands` times, each of them read; of a single one its sigmoid linear unit."""
     rows, columns = x.shape
-    result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor(x.shape, x.dtype)
     chunk = min(CHUNK_BYTES // item_of(x.dtype), columns)
     for start in nl.affine_range(0, columns, chunk):
         end = min(start + chunk, columns)
-        out = nl.ndarray((rows, end - start), dtype=x.dtype, buffer=nl.sbuf)
+        out = sbuf_tile((rows, end - start), x.dtype)
         first = loaded(x[:, start:end])
         if operands == 1:
             nisa.activation(dst=out, op=nl.silu, data=first)
@@ -37,10 +37,10 @@ def combine(x, operands):
 @nki.jit
 def row_maximum(x):
     """The largest of each row of x (tiles, rows, columns): (tiles, rows, 1). A sum of a row takes as long."""
-    result = nl.ndarray((*x.shape[:2], 1), dtype=x.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor((*x.shape[:2], 1), x.dtype)
     for tile in nl.affine_range(x.shape[0]):
         held = loaded(x[tile])
-        largest = nl.ndarray((x.shape[1], 1), dtype=x.dtype, buffer=nl.sbuf)
+        largest = sbuf_tile((x.shape[1], 1), x.dtype)
         nisa.tensor_reduce(dst=largest, op=nl.maximum, data=held, axis=1)
         nisa.dma_copy(dst=result[tile], src=largest)
     return result
@@ -52,8 +52,8 @@ def adam(weights, gradient, moments, master):
     `master`, a copy of the weights in the moments' type as a third. Returns (weights, moments and copy)."""
     rows, columns = weights.shape
     kept = moments.shape[0]
-    result = nl.ndarray(weights.shape, dtype=weights.dtype, buffer=nl.shared_hbm)
-    after = nl.ndarray(moments.shape, dtype=moments.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor(weights.shape, weights.dtype)
+    after = hbm_tensor(moments.shape, moments.dtype)
     chunk = min(CHUNK_BYTES // item_of(moments.dtype) // 2, columns)
     for start in nl.affine_range(0, columns, chunk):
         end = min(start + chunk, columns)
@@ -61,7 +61,7 @@ def adam(weights, gradient, moments, master):
         first, second = loaded(moments[0][:, start:end]), loaded(moments[1][:, start:end])
         own = loaded((moments[kept - 1] if master else weights)[:, start:end])
         shape = (rows, end - start)
-        square = nl.ndarray(shape, dtype=moments.dtype, buffer=nl.sbuf)
+        square = sbuf_tile(shape, moments.dtype)
         nisa.activation(dst=square, op=nl.square, data=slope, scale=(1 - BETA2) ** 0.5)
         nisa.tensor_scalar(dst=slope, data=slope, op0=nl.multiply, operand0=1 - BETA1)
         nisa.scalar_tensor_tensor(
@@ -70,14 +70,14 @@ def adam(weights, gradient, moments, master):
         nisa.scalar_tensor_tensor(
             dst=second, data=second, op0=nl.multiply, operand0=BETA2, op1=nl.add, operand1=square
         )
-        root = nl.ndarray(shape, dtype=moments.dtype, buffer=nl.sbuf)
+        root = sbuf_tile(shape, moments.dtype)
         nisa.activation(dst=root, op=nl.sqrt, data=second)
         nisa.tensor_scalar(dst=root, data=root, op0=nl.add, operand0=EPSILON)
         nisa.reciprocal(dst=root, data=root)
         nisa.scalar_tensor_tensor(
             dst=root, data=root, op0=nl.multiply, operand0=-RATE, op1=nl.multiply, operand1=first
         )
-        changed = nl.ndarray(shape, dtype=own.dtype, buffer=nl.sbuf)
+        changed = sbuf_tile(shape, own.dtype)
         nisa.scalar_tensor_tensor(
             dst=changed, data=own, op0=nl.multiply, operand0=1 - RATE * DECAY, op1=nl.add, operand1=root
         )

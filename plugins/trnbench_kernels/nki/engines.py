@@ -14,7 +14,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import FLOATS
-from trnbench_kernels.nki.tiles import loaded
+from trnbench_kernels.nki.tiles import hbm_tensor, loaded, psum_tile, sbuf_tile
 
 _NAMES = {**FLOATS, "tf32": "tfloat32", "fp8": "float8_e4m3"}
 ROWS = 128
@@ -67,15 +67,15 @@ def tensor_burst(stationary, moving, count):
     """
     _, depth, m = stationary.shape
     n = moving.shape[2]
-    result = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
+    result = hbm_tensor((m, n), nl.float32)
     left, right = loaded(stationary), loaded(moving)
-    banks = [nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum) for _ in range(BANKS)]
+    banks = [psum_tile((m, n)) for _ in range(BANKS)]
     for _ in nl.sequential_range(count // BANKS):
         for bank in banks:
             _product(bank, left, right, depth)
     for bank in banks[: count % BANKS]:
         _product(bank, left, right, depth)
-    out = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf)
+    out = sbuf_tile((m, n))
     nisa.tensor_copy(dst=out, src=banks[(count - 1) % BANKS])
     nisa.dma_copy(dst=result, src=out)
     return result
@@ -86,7 +86,7 @@ def tensor_chain(x, weights, count):
     """`count` products, each of what the one before left: xᵀ · weights, copied out of PSUM at 1/√rows."""
     tile, moving = loaded(x), loaded(weights)
     for _ in nl.sequential_range(count):
-        bank = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.psum)
+        bank = psum_tile(x.shape)
         nisa.nc_matmul(dst=bank, stationary=tile, moving=moving)
         nisa.tensor_scalar(
             dst=tile, data=bank, op0=nl.multiply, operand0=ROWS**-0.5, engine=nisa.engine.vector
@@ -124,12 +124,12 @@ def _chain(x, op, engine, count):
 def _result(x, op):
     """A column for a reduction, else a tile like x."""
     if op == "reduce":
-        return nl.ndarray((x.shape[0], 1), dtype=nl.float32, buffer=nl.sbuf)
-    return nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+        return sbuf_tile((x.shape[0], 1))
+    return sbuf_tile(x.shape, x.dtype)
 
 
 def _returned(found):
-    result = nl.ndarray(found.shape, dtype=found.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor(found.shape, found.dtype)
     nisa.dma_copy(dst=result, src=found)
     return result
 

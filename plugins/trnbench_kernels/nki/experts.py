@@ -9,7 +9,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import FLOATS
-from trnbench_kernels.nki.tiles import loaded
+from trnbench_kernels.nki.tiles import hbm_tensor, loaded, psum_tile, sbuf_tile
 
 
 @nki.jit
@@ -20,7 +20,7 @@ def expert_gemm(tokens, weights):
     """
     experts, hidden, count = tokens.shape
     columns = weights.shape[2]
-    result = nl.ndarray((experts, count, columns), dtype=tokens.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor((experts, count, columns), tokens.dtype)
     tile, wide = nl.tile_size.pmax, nl.tile_size.gemm_moving_fmax
     for expert in nl.affine_range(experts):
         held = []
@@ -36,10 +36,10 @@ def expert_gemm(tokens, weights):
                 streamed.append(part)
             for m in nl.affine_range(0, count, tile):
                 m_end = min(m + tile, count)
-                out = nl.ndarray((m_end - m, n_end - n), dtype=result.dtype, buffer=nl.sbuf)
+                out = sbuf_tile((m_end - m, n_end - n), result.dtype)
                 for at in nl.affine_range(0, n_end - n, wide):
                     at_end = min(at + wide, n_end - n)
-                    sums = nl.ndarray((m_end - m, at_end - at), dtype=nl.float32, buffer=nl.psum)
+                    sums = psum_tile((m_end - m, at_end - at))
                     for index in nl.sequential_range(len(held)):
                         nisa.nc_matmul(
                             dst=sums,

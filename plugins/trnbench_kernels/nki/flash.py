@@ -13,7 +13,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
-from trnbench_kernels.nki.tiles import loaded, turned_dtype
+from trnbench_kernels.nki.tiles import hbm_tensor, loaded, psum_tile, sbuf_tile, turned_dtype
 
 BLOCK = 2048  # queries, and keys, of a block
 MASKED = -30000.0  # its exponential is 0 in every type
@@ -25,7 +25,7 @@ def flash(q, k, v, causal, window):
     """softmax(qᵀ · k / √width) · v: (heads, tokens, width of v)."""
     heads, rows, parts, tokens = q.shape
     width = v.shape[2]
-    result = nl.ndarray((heads, tokens, width), dtype=v.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor((heads, tokens, width), v.dtype)
     scale = (rows * parts) ** -0.5
     for head in nl.affine_range(heads):
         for start in nl.affine_range(0, tokens, BLOCK):
@@ -53,7 +53,7 @@ class _Rows:
     def __init__(self, first, last, width):
         self.first, self.last, high = first, last, last - first
         self.top = nl.full((high, 1), -MASKED, dtype=nl.float32)
-        self.fade = nl.ndarray((high, 1), dtype=nl.float32, buffer=nl.sbuf)
+        self.fade = sbuf_tile((high, 1))
         self.sum = nl.zeros((high, 1), dtype=nl.float32)
         self.out = nl.zeros((high, width), dtype=nl.float32)
 
@@ -84,7 +84,7 @@ def _products(first, last, queries, keys):
     chunk, count, found = nl.tile_size.gemm_moving_fmax, keys.shape[2], []
     for at in nl.affine_range(0, count, chunk):
         to = min(at + chunk, count)
-        bank = nl.ndarray((last - first, to - at), dtype=nl.float32, buffer=nl.psum)
+        bank = psum_tile((last - first, to - at))
         for part in nl.sequential_range(keys.shape[1]):
             nisa.nc_matmul(dst=bank, stationary=queries[:, part, first:last], moving=keys[:, part, at:to])
         found.append((at, to, bank))
@@ -95,7 +95,7 @@ def _scores(each, queries, keys, scale, offset):
     """Of another block of keys; query i sees key i + `offset` and those before it, all where that is None."""
     count = keys.shape[2]
     seen = count if offset is None else min(each.last + offset, count)
-    scores = nl.ndarray((each.last - each.first, seen), dtype=nl.float32, buffer=nl.sbuf)
+    scores = sbuf_tile((each.last - each.first, seen))
     for at, to, bank in _products(each.first, each.last, queries, keys[:, :, :seen]):
         nisa.activation(dst=scores[:, at:to], op=nl.copy, data=bank)
     if offset is not None:
@@ -114,15 +114,15 @@ def _scores(each, queries, keys, scale, offset):
 def _weights(each, scores, dtype, scale):
     """exp(scores - the largest score so far); what was summed before fades by what that has grown."""
     high = scores.shape[0]
-    top = nl.ndarray((high, 1), dtype=nl.float32, buffer=nl.sbuf)
+    top = sbuf_tile((high, 1))
     nisa.tensor_reduce(dst=top, op=nl.maximum, data=scores, axis=1, negate=True)
     nisa.scalar_tensor_tensor(
         dst=top, data=top, op0=nl.multiply, operand0=scale, op1=nl.minimum, operand1=each.top
     )
     nisa.activation(dst=each.fade, op=nl.exp, data=each.top, scale=-1.0, bias=top)
     each.top = top
-    weights = nl.ndarray(scores.shape, dtype=dtype, buffer=nl.sbuf)
-    total = nl.ndarray((high, 1), dtype=nl.float32, buffer=nl.sbuf)
+    weights = sbuf_tile(scores.shape, dtype)
+    total = sbuf_tile((high, 1))
     nisa.activation_reduce(
         dst=weights, op=nl.exp, data=scores, scale=scale, bias=top, reduce_op=nl.add, reduce_res=total
     )
@@ -134,7 +134,7 @@ def _weights(each, scores, dtype, scale):
 
 def _weigh(each, weights, values):
     """The values of a block, weighed and added."""
-    sums = nl.ndarray(each.out.shape, dtype=nl.float32, buffer=nl.psum)
+    sums = psum_tile(each.out.shape)
     tiles = len(_tiles(0, weights.shape[1]))
     ready = _turned(weights, 0)
     for first in nl.sequential_range(GROUP, tiles, GROUP):
@@ -156,8 +156,8 @@ def _turned(weights, first):
     """Up to four tiles of weights from the `first` on, keys on the partitions, with their numbers."""
     (high, seen), tile = weights.shape, nl.tile_size.pmax
     last = min(first + GROUP, len(_tiles(0, seen)))
-    turned = nl.ndarray((tile, last - first, high), dtype=turned_dtype(weights.dtype), buffer=nl.psum)
-    ready = nl.ndarray(turned.shape, dtype=weights.dtype, buffer=nl.sbuf)
+    turned = psum_tile((tile, last - first, high), turned_dtype(weights.dtype))
+    ready = sbuf_tile(turned.shape, weights.dtype)
     whole = seen // tile - first if seen % tile and last * tile > seen else last - first
     for index in nl.affine_range(last - first):
         at = (first + index) * tile
@@ -175,9 +175,9 @@ def _turned(weights, first):
 
 
 def _divide(target, each):
-    share = nl.ndarray(each.sum.shape, dtype=nl.float32, buffer=nl.sbuf)
+    share = sbuf_tile(each.sum.shape)
     nisa.reciprocal(dst=share, data=each.sum)
-    out = nl.ndarray(each.out.shape, dtype=target.dtype, buffer=nl.sbuf)
+    out = sbuf_tile(each.out.shape, target.dtype)
     nisa.tensor_scalar(dst=out, data=each.out, op0=nl.multiply, operand0=share)
     nisa.dma_copy(dst=target, src=out)
 
@@ -192,7 +192,7 @@ def flash_backward(q, k, v, by_token, gradient, kept, causal, window):
     """
     heads, rows, parts, tokens = q.shape
     width, scale = rows * parts, (rows * parts) ** -0.5
-    result = nl.ndarray((3, heads, tokens, width), dtype=nl.float32, buffer=nl.shared_hbm)
+    result = hbm_tensor((3, heads, tokens, width), nl.float32)
     along, across = gradient
     for head in nl.affine_range(heads):
         sums = {at: nl.zeros((to - at, width), dtype=nl.float32) for at, to in _tiles(0, tokens)}
@@ -214,7 +214,7 @@ def flash_backward(q, k, v, by_token, gradient, kept, causal, window):
                 )
                 _inward(weights, _values(across[head], start, end)[0], of_values, seen)
                 _inward(slopes, _values(by_token[0, head], start, end)[0], of_keys, seen)
-                total = nl.ndarray(sums[start].shape, dtype=nl.float32, buffer=nl.psum)
+                total = psum_tile(sums[start].shape)
                 ready = [
                     turned
                     for group in range(0, len(_tiles(0, seen)), GROUP)
@@ -242,9 +242,9 @@ def _slopes(queries, outward, keys, values, known, offset, scale):
     """Weights of these queries, and the gradients of their scores."""
     dtype = queries.dtype
     high, seen = queries.shape[2], keys.shape[2]
-    scores = nl.ndarray((high, seen), dtype=nl.float32, buffer=nl.sbuf)
-    weights = nl.ndarray((high, seen), dtype=dtype, buffer=nl.sbuf)
-    slopes = nl.ndarray((high, seen), dtype=dtype, buffer=nl.sbuf)
+    scores = sbuf_tile((high, seen))
+    weights = sbuf_tile((high, seen), dtype)
+    slopes = sbuf_tile((high, seen), dtype)
     for at, to, bank in _products(0, high, queries, keys):
         nisa.activation(dst=scores[:, at:to], op=nl.exp, data=bank, scale=scale, bias=known[:, 0:1])
     if offset is not None:
@@ -273,7 +273,7 @@ def _slopes(queries, outward, keys, values, known, offset, scale):
 def _inward(weights, moving, sums, seen):
     """Of each tile of keys the sum over these queries, added."""
     for index, (at, end) in enumerate(_tiles(0, seen)):
-        bank = nl.ndarray((end - at, moving.shape[1]), dtype=nl.float32, buffer=nl.psum)
+        bank = psum_tile((end - at, moving.shape[1]))
         nisa.nc_matmul(dst=bank, stationary=weights[:, at:end], moving=moving)
         nisa.tensor_tensor(dst=sums[index][: end - at], data1=sums[index][: end - at], data2=bank, op=nl.add)
 

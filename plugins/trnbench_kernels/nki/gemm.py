@@ -17,7 +17,16 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import product_inputs, product_pieces
-from trnbench_kernels.nki.tiles import item_of, multiply, panel, panel_height, product_dtype
+from trnbench_kernels.nki.tiles import (
+    hbm_tensor,
+    item_of,
+    multiply,
+    panel,
+    panel_height,
+    product_dtype,
+    psum_tile,
+    sbuf_tile,
+)
 
 BLOCK_K = 1024  # contraction held on chip at a time
 BLOCK_M = {1: 2048, 2: 1024, 4: 512}  # by bytes of an element: rows of 2 KiB and more …
@@ -29,7 +38,7 @@ def gemm_naive(lhsT, rhs):  # noqa: N803
     """One tile at a time: both operands are fetched again for every product of tiles."""
     k_size, m_size = lhsT.shape
     n_size = rhs.shape[1]
-    result = nl.ndarray((m_size, n_size), dtype=product_dtype(lhsT.dtype), buffer=nl.shared_hbm)
+    result = hbm_tensor((m_size, n_size), product_dtype(lhsT.dtype))
     tile_k, tile_m, tile_n = (
         nl.tile_size.pmax,
         nl.tile_size.gemm_stationary_fmax,
@@ -40,15 +49,15 @@ def gemm_naive(lhsT, rhs):  # noqa: N803
         m_end = min(m + tile_m, m_size)
         for n in nl.affine_range(0, n_size, tile_n):
             n_end = min(n + tile_n, n_size)
-            sums = nl.ndarray((m_end - m, n_end - n), dtype=nl.float32, buffer=nl.psum)
+            sums = psum_tile((m_end - m, n_end - n))
             for k in nl.sequential_range(0, k_size, tile_k):
                 k_end = min(k + tile_k, k_size)
-                left = nl.ndarray((k_end - k, m_end - m), dtype=lhsT.dtype, buffer=nl.sbuf)
-                right = nl.ndarray((k_end - k, n_end - n), dtype=rhs.dtype, buffer=nl.sbuf)
+                left = sbuf_tile((k_end - k, m_end - m), lhsT.dtype)
+                right = sbuf_tile((k_end - k, n_end - n), rhs.dtype)
                 nisa.dma_copy(dst=left, src=lhsT[k:k_end, m:m_end])
                 nisa.dma_copy(dst=right, src=rhs[k:k_end, n:n_end])
                 nisa.nc_matmul(dst=sums, stationary=left, moving=right)
-            out = nl.ndarray((m_end - m, n_end - n), dtype=result.dtype, buffer=nl.sbuf)
+            out = sbuf_tile((m_end - m, n_end - n), result.dtype)
             nisa.tensor_copy(dst=out, src=sums)
             nisa.dma_copy(dst=result[m:m_end, n:n_end], src=out)
     return result
@@ -63,7 +72,7 @@ def gemm_blocked(lhsT, rhs):  # noqa: N803
     """
     k_size, m_size = lhsT.shape
     n_size = rhs.shape[1]
-    result = nl.ndarray((m_size, n_size), dtype=product_dtype(lhsT.dtype), buffer=nl.shared_hbm)
+    result = hbm_tensor((m_size, n_size), product_dtype(lhsT.dtype))
     tile_m, tile_n = nl.tile_size.gemm_stationary_fmax, nl.tile_size.gemm_moving_fmax
     item = item_of(lhsT.dtype)
     block_m, block_n = BLOCK_M[item], BLOCK_N[item]
@@ -81,14 +90,14 @@ def gemm_blocked(lhsT, rhs):  # noqa: N803
                 if first and not last:
                     for m in nl.affine_range(m0, m1, tile_m):
                         rows = min(m + tile_m, m1) - m
-                        totals.append(nl.ndarray((rows, n1 - n0), dtype=nl.float32, buffer=nl.sbuf))
+                        totals.append(sbuf_tile((rows, n1 - n0)))
                 for m in nl.affine_range(0, m1 - m0, tile_m):
                     m_end = min(m + tile_m, m1 - m0)
                     if last:
-                        out = nl.ndarray((m_end - m, n1 - n0), dtype=result.dtype, buffer=nl.sbuf)
+                        out = sbuf_tile((m_end - m, n1 - n0), result.dtype)
                     for n in nl.affine_range(0, n1 - n0, tile_n):
                         n_end = min(n + tile_n, n1 - n0)
-                        sums = nl.ndarray((m_end - m, n_end - n), dtype=nl.float32, buffer=nl.psum)
+                        sums = psum_tile((m_end - m, n_end - n))
                         for index in nl.sequential_range(len(lefts)):
                             multiply(sums, lefts[index], rights[index], m, n)
                         target = out if last else totals[m // tile_m]

@@ -20,7 +20,16 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import product_inputs, product_pieces
-from trnbench_kernels.nki.tiles import item_of, multiply, panel, panel_height, product_dtype
+from trnbench_kernels.nki.tiles import (
+    hbm_tensor,
+    item_of,
+    multiply,
+    panel,
+    panel_height,
+    product_dtype,
+    psum_tile,
+    sbuf_tile,
+)
 
 BLOCK_M, BLOCK_N = 1024, 2048  # of C: sums of a block take 64 KiB of a partition
 PANEL_BYTES = 2048  # of the contraction, times the bytes of an element: two steps of both operands fit beside
@@ -31,7 +40,7 @@ GROUP = 4  # PSUM banks filled together; as many are emptied meanwhile
 def gemm_best(lhsT, rhs):  # noqa: N803
     """Blocks of C in turn, each over all of the contraction."""
     m_size, n_size = lhsT.shape[1], rhs.shape[1]
-    result = nl.ndarray((m_size, n_size), dtype=product_dtype(lhsT.dtype), buffer=nl.shared_hbm)
+    result = hbm_tensor((m_size, n_size), product_dtype(lhsT.dtype))
     first, last = _share(m_size)
     if first == last:
         return result
@@ -62,7 +71,7 @@ def _block(result, left, right, m, rows, n, columns):
     if steps > 1:
         for at in nl.affine_range(0, rows, nl.tile_size.gemm_stationary_fmax):
             high = min(nl.tile_size.gemm_stationary_fmax, rows - at)
-            totals.append(nl.ndarray((high, columns), dtype=nl.float32, buffer=nl.sbuf))
+            totals.append(sbuf_tile((high, columns)))
         following = _panels(left, right, step, m, rows, n, columns)
         _multiply(panels, rows, columns, totals, True)
         panels = following
@@ -112,7 +121,7 @@ def _multiply(panels, rows, columns, totals, fresh, target=None):
 def _out(target, totals, index, high, columns):
     if target is None:
         return totals[index]
-    return nl.ndarray((high, columns), dtype=target.dtype, buffer=nl.sbuf)
+    return sbuf_tile((high, columns), target.dtype)
 
 
 def _banks(m, m_end, n, n_end):
@@ -121,7 +130,7 @@ def _banks(m, m_end, n, n_end):
     for m0 in nl.affine_range(m, m_end, tile_m):
         for n0 in nl.affine_range(n, n_end, tile_n):
             shape = (min(tile_m, m_end - m0), min(tile_n, n_end - n0))
-            found.append((nl.ndarray(shape, dtype=nl.float32, buffer=nl.psum), m0, n0))
+            found.append((psum_tile(shape), m0, n0))
     return found
 
 

@@ -12,14 +12,14 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
-from trnbench_kernels.nki.tiles import loaded
+from trnbench_kernels.nki.tiles import hbm_tensor, loaded, psum_tile, sbuf_tile
 
 
 @nki.jit
 def matmuls(stationary, moving, count):
     """`count` products of two tiles in SBUF, added up in one bank of PSUM."""
     left, right = loaded(stationary), loaded(moving)
-    total = nl.ndarray((stationary.shape[1], moving.shape[1]), dtype=nl.float32, buffer=nl.psum)
+    total = psum_tile((stationary.shape[1], moving.shape[1]))
     for _ in nl.sequential_range(count):
         nisa.nc_matmul(dst=total, stationary=left, moving=right)
     return _stored(total)
@@ -32,7 +32,7 @@ def instructions(like, op, engine, source, count):
     buffer = nl.psum if source == "psum" else nl.sbuf
     data = nl.ndarray(like.shape, dtype=like.dtype, buffer=buffer)
     nisa.memset(dst=data, value=1.0, engine=nisa.engine.vector)
-    result = nl.ndarray(like.shape, dtype=like.dtype, buffer=nl.sbuf)
+    result = sbuf_tile(like.shape, like.dtype)
     for _ in nl.sequential_range(count):
         if op == "copy":
             nisa.tensor_copy(dst=result, src=data, engine=which)
@@ -52,15 +52,15 @@ def transfers(source, run):
     """(count, partitions, runs, bytes): so many loads, each of the first `run` bytes of every row's runs."""
     count, rows, runs, _ = source.shape
     for at in nl.affine_range(count):
-        tile = nl.ndarray((rows, runs, run), dtype=source.dtype, buffer=nl.sbuf)
+        tile = sbuf_tile((rows, runs, run), source.dtype)
         nisa.dma_copy(dst=tile, src=source[at, :, :, 0:run])
     return source
 
 
 def _stored(tile):
-    result = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor(tile.shape, tile.dtype)
     if tile.buffer == nl.psum:
-        copied = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.sbuf)
+        copied = sbuf_tile(tile.shape, tile.dtype)
         nisa.tensor_copy(dst=copied, src=tile, engine=nisa.engine.vector)
         tile = copied
     nisa.dma_copy(dst=result, src=tile)

@@ -9,7 +9,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import FLOATS
-from trnbench_kernels.nki.tiles import loaded
+from trnbench_kernels.nki.tiles import hbm_tensor, loaded, on_every_partition, sbuf_tile
 
 EPSILON = 1e-5
 
@@ -21,7 +21,7 @@ def softmax(x):
     While one group of rows is scaled the next is exponentiated and the one after is on its way: no
     engine waits for another.
     """
-    result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor(x.shape, x.dtype)
     pmax = nl.tile_size.pmax
     groups, rest = divmod(x.shape[0], pmax)
     if groups > 1:
@@ -44,9 +44,9 @@ def softmax(x):
 
 def _exponentials(tile):
     size = tile.shape[0]
-    top = nl.ndarray((size, 1), dtype=nl.float32, buffer=nl.sbuf)
-    total = nl.ndarray((size, 1), dtype=nl.float32, buffer=nl.sbuf)
-    grown = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.sbuf)
+    top = sbuf_tile((size, 1))
+    total = sbuf_tile((size, 1))
+    grown = sbuf_tile(tile.shape, tile.dtype)
     nisa.tensor_reduce(dst=top, op=nl.maximum, data=tile, axis=1, negate=True)
     nisa.activation_reduce(dst=grown, op=nl.exp, data=tile, bias=top, reduce_op=nl.add, reduce_res=total)
     return grown, total
@@ -61,18 +61,18 @@ def _scaled(target, grown, total):
 @nki.jit
 def layer_norm(x, gamma, beta):
     """(x - mean) / sqrt(variance + ε) · gamma + beta, statistics by bn_stats."""
-    return _normalised(x, _spread(gamma), _spread(beta))
+    return _normalised(x, on_every_partition(gamma), on_every_partition(beta))
 
 
 @nki.jit
 def rms_norm(x, gamma):
     """x / sqrt(mean of squares + ε) · gamma."""
-    return _normalised(x, _spread(gamma), None)
+    return _normalised(x, on_every_partition(gamma), None)
 
 
 def _normalised(x, scale, shift):
     """The layer norm of x, or without a `shift` its RMS norm."""
-    result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor(x.shape, x.dtype)
     pmax = nl.tile_size.pmax
     epsilon = nl.full((pmax, 1), EPSILON, dtype=nl.float32)
     groups, rest = divmod(x.shape[0], pmax)
@@ -101,15 +101,15 @@ def _layer_norm(target, tile, scale, shift, epsilon):
     size, columns = tile.shape
     chunk = nl.tile_size.bn_stats_fmax
     parts = (columns + chunk - 1) // chunk
-    stats = nl.ndarray((size, 6 * parts), dtype=nl.float32, buffer=nl.sbuf)
+    stats = sbuf_tile((size, 6 * parts))
     for part in nl.affine_range(parts):
         end = min((part + 1) * chunk, columns)
         nisa.bn_stats(dst=stats[:, 6 * part : 6 * part + 6], data=tile[:, part * chunk : end])
-    moments = nl.ndarray((size, 2), dtype=nl.float32, buffer=nl.sbuf)
+    moments = sbuf_tile((size, 2))
     nisa.bn_aggr(dst=moments, data=stats)
-    spread = nl.ndarray((size, 1), dtype=nl.float32, buffer=nl.sbuf)
+    spread = sbuf_tile((size, 1))
     nisa.activation(dst=spread, op=nl.rsqrt, data=moments[:, 1:2], bias=epsilon[0:size])
-    out = nl.ndarray((size, columns), dtype=tile.dtype, buffer=nl.sbuf)
+    out = sbuf_tile((size, columns), tile.dtype)
     nisa.tensor_scalar(
         dst=out, data=tile, op0=nl.subtract, operand0=moments[:, 0:1], op1=nl.multiply, operand1=spread
     )
@@ -120,20 +120,15 @@ def _layer_norm(target, tile, scale, shift, epsilon):
 
 def _rms_norm(target, tile, scale, epsilon):
     size, columns = tile.shape
-    squares = nl.ndarray((size, columns), dtype=tile.dtype, buffer=nl.sbuf)
-    total = nl.ndarray((size, 1), dtype=nl.float32, buffer=nl.sbuf)
+    squares = sbuf_tile((size, columns), tile.dtype)
+    total = sbuf_tile((size, 1))
     nisa.activation_reduce(dst=squares, op=nl.square, data=tile, reduce_op=nl.add, reduce_res=total)
     nisa.activation(dst=total, op=nl.rsqrt, data=total, scale=1.0 / columns, bias=epsilon[0:size])
-    out = nl.ndarray((size, columns), dtype=tile.dtype, buffer=nl.sbuf)
+    out = sbuf_tile((size, columns), tile.dtype)
     nisa.scalar_tensor_tensor(
         dst=out, data=tile, op0=nl.multiply, operand0=total, op1=nl.multiply, operand1=scale[0:size]
     )
     nisa.dma_copy(dst=target, src=out)
-
-
-def _spread(weights):
-    """One row of weights on every partition: read once, then copied on chip."""
-    return nl.broadcast_to(loaded(weights[0:1]), (nl.tile_size.pmax, weights.shape[1]))
 
 
 # For whoever runs them ------------------------------------------------------------------------

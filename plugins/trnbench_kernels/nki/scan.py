@@ -9,7 +9,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import FLOATS
-from trnbench_kernels.nki.tiles import loaded
+from trnbench_kernels.nki.tiles import hbm_tensor, on_every_partition, sbuf_tile
 
 
 @nki.jit
@@ -23,14 +23,14 @@ def selective_scan(delta, u, a, b, c):
     channels, tokens = delta.shape
     states = a.shape[1]
     rows = nl.tile_size.pmax
-    result = nl.ndarray(delta.shape, dtype=delta.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor(delta.shape, delta.dtype)
     for start in nl.affine_range(0, channels, rows):
         # The tiles of the group before end where these begin: both do not have to lie in SBUF together.
-        steps = nl.ndarray((rows, tokens), dtype=delta.dtype, buffer=nl.sbuf)
+        steps = sbuf_tile((rows, tokens), delta.dtype)
         nisa.dma_copy(dst=steps, src=delta[start : start + rows])
-        driven = nl.ndarray((rows, tokens), dtype=delta.dtype, buffer=nl.sbuf)
+        driven = sbuf_tile((rows, tokens), delta.dtype)
         nisa.dma_copy(dst=driven, src=u[start : start + rows])
-        rates = nl.ndarray((rows, states), dtype=nl.float32, buffer=nl.sbuf)  # as columns of scale are
+        rates = sbuf_tile((rows, states))  # as columns of scale are
         nisa.dma_copy(dst=rates, src=a[start : start + rows])
         nisa.tensor_tensor(dst=driven, data1=steps, data2=driven, op=nl.multiply)
         total = nl.zeros((rows, tokens), dtype=delta.dtype)
@@ -46,13 +46,17 @@ def selective_scan(delta, u, a, b, c):
 
 def _prepared(steps, driven, rates, b, c, state):
     """exp(δ·A), δ·u·B and C of one state."""
-    decay = nl.ndarray(steps.shape, dtype=steps.dtype, buffer=nl.sbuf)
+    decay = sbuf_tile(steps.shape, steps.dtype)
     nisa.activation(dst=decay, op=nl.exp, data=steps, scale=rates[:, state : state + 1])
-    inflow = nl.ndarray(steps.shape, dtype=steps.dtype, buffer=nl.sbuf)
+    inflow = sbuf_tile(steps.shape, steps.dtype)
     nisa.tensor_tensor(
-        dst=inflow, data1=driven, data2=_row(b, state), op=nl.multiply, engine=nisa.engine.gpsimd
+        dst=inflow,
+        data1=driven,
+        data2=on_every_partition(b, state),
+        op=nl.multiply,
+        engine=nisa.engine.gpsimd,
     )
-    return decay, inflow, _row(c, state)
+    return decay, inflow, on_every_partition(c, state)
 
 
 def _advanced(total, decay, inflow, weights):
@@ -60,10 +64,6 @@ def _advanced(total, decay, inflow, weights):
     nisa.tensor_tensor_scan(dst=decay, data0=decay, data1=inflow, initial=0.0, op0=nl.multiply, op1=nl.add)
     nisa.tensor_tensor(dst=decay, data1=decay, data2=weights, op=nl.multiply, engine=nisa.engine.gpsimd)
     nisa.tensor_tensor(dst=total, data1=total, data2=decay, op=nl.add, engine=nisa.engine.gpsimd)
-
-
-def _row(source, state):
-    return nl.broadcast_to(loaded(source[state : state + 1]), (nl.tile_size.pmax, source.shape[1]))
 
 
 # For whoever runs it --------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 import nki
-from trnbench_kernels.nki.tiles import loaded
+from trnbench_kernels.nki.tiles import hbm_tensor, loaded, psum_tile, sbuf_tile
 
 
 @nki.jit
@@ -16,23 +16,23 @@ def spans_merged(parts, logs):
     """parts (spans, columns, wide, heads), each span's own attention; logs (spans, heads), the logarithms of
     what its weights add up to. Returns Σ exp(log) · part / Σ exp(log): (columns, wide, heads)."""
     columns, wide, heads = parts.shape[1:]
-    result = nl.ndarray((columns, wide, heads), dtype=parts.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor((columns, wide, heads), parts.dtype)
     ones = nl.full((1, columns), 1.0, dtype=nl.float32)
     for start in nl.affine_range(0, heads, nl.tile_size.gemm_moving_fmax):
         end = min(start + nl.tile_size.gemm_moving_fmax, heads)
-        out = nl.ndarray((columns, wide, end - start), dtype=nl.float32, buffer=nl.sbuf)
+        out = sbuf_tile((columns, wide, end - start))
         for span, share in enumerate(_shares(logs[:, start:end])):
-            spread = nl.ndarray((columns, end - start), dtype=nl.float32, buffer=nl.psum)
+            spread = psum_tile((columns, end - start))
             nisa.nc_matmul(dst=spread, stationary=ones, moving=share)
             part = loaded(parts[span][:, :, start:end])
             for each in nl.affine_range(wide):
                 weighed = out[:, each, :]
                 if span:
-                    weighed = nl.ndarray((columns, end - start), dtype=nl.float32, buffer=nl.sbuf)
+                    weighed = sbuf_tile((columns, end - start))
                 nisa.tensor_tensor(dst=weighed, data1=part[:, each, :], data2=spread, op=nl.multiply)
                 if span:
                     nisa.tensor_tensor(dst=out[:, each, :], data1=out[:, each, :], data2=weighed, op=nl.add)
-        ready = nl.ndarray(out.shape, dtype=parts.dtype, buffer=nl.sbuf)
+        ready = sbuf_tile(out.shape, parts.dtype)
         nisa.tensor_copy(dst=ready, src=out)
         nisa.dma_copy(dst=result[:, :, start:end], src=ready)
     return result
@@ -42,7 +42,7 @@ def _shares(logs):
     """What each span's attention counts: a row of all heads."""
     spans, heads = logs.shape
     rows = [loaded(logs[span : span + 1], nl.float32) for span in range(spans)]
-    top = nl.ndarray((1, heads), dtype=nl.float32, buffer=nl.sbuf)
+    top = sbuf_tile((1, heads))
     nisa.tensor_tensor(dst=top, data1=rows[0], data2=rows[1], op=nl.maximum)
     for row in rows[2:]:
         nisa.tensor_tensor(dst=top, data1=top, data2=row, op=nl.maximum)

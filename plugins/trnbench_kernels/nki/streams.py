@@ -12,7 +12,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import FLOATS, ITEM
-from trnbench_kernels.nki.tiles import loaded
+from trnbench_kernels.nki.tiles import hbm_tensor, loaded, sbuf_tile
 
 ROWS = 128
 RUN_BYTES = 16384  # a partition's share of a chunk: far beyond where transfers saturate
@@ -22,9 +22,9 @@ TARGET_BYTES = 128 << 10  # of a partition, for transfers in flight
 @nki.jit
 def hbm_read(source):
     """Every chunk into SBUF. One element is written back, so that the reads have a purpose."""
-    witness = nl.ndarray((1, 1), dtype=source.dtype, buffer=nl.shared_hbm)
+    witness = hbm_tensor((1, 1), source.dtype)
     for at in nl.affine_range(source.shape[0]):
-        tile = nl.ndarray(source.shape[1:], dtype=source.dtype, buffer=nl.sbuf)
+        tile = sbuf_tile(source.shape[1:], source.dtype)
         nisa.dma_copy(dst=tile, src=source[at])
     nisa.dma_copy(dst=witness, src=tile[0:1, 0:1])
     return witness
@@ -33,8 +33,8 @@ def hbm_read(source):
 @nki.jit
 def hbm_write(like):
     """One tile of ones to every chunk of an array of the argument's shape."""
-    result = nl.ndarray(like.shape, dtype=like.dtype, buffer=nl.shared_hbm)
-    tile = nl.ones(like.shape[1:], dtype=like.dtype, buffer=nl.sbuf)
+    result = hbm_tensor(like.shape, like.dtype)
+    tile = nl.ones(like.shape[1:], dtype=like.dtype)
     for at in nl.affine_range(like.shape[0]):
         nisa.dma_copy(dst=result[at], src=tile)
     return result
@@ -43,7 +43,7 @@ def hbm_write(like):
 @nki.jit
 def hbm_copy(source):
     """Every chunk from device memory to device memory, not touching SBUF."""
-    result = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor(source.shape, source.dtype)
     for at in nl.affine_range(source.shape[0]):
         nisa.dma_copy(dst=result[at], src=source[at])
     return result
@@ -52,7 +52,7 @@ def hbm_copy(source):
 @nki.jit
 def hbm_triad(b, c):
     """a = b + 3·c, chunk by chunk; the next chunk is asked for before this one is computed and stored."""
-    result = nl.ndarray(b.shape, dtype=b.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor(b.shape, b.dtype)
     chunks = b.shape[0]
     left, right = loaded(b[0]), loaded(c[0])
     for at in nl.affine_range(chunks - 1):
@@ -75,9 +75,9 @@ def dma_sweep(source):
     They go round as many tiles as 128 KiB of a partition hold, so that none waits for the one before.
     """
     transfers, rows, run = source.shape
-    witness = nl.ndarray((1, 1), dtype=source.dtype, buffer=nl.shared_hbm)
+    witness = hbm_tensor((1, 1), source.dtype)
     count = max(1, min(transfers, TARGET_BYTES // run))
-    tile = nl.ndarray((rows, count, run), dtype=source.dtype, buffer=nl.sbuf)
+    tile = sbuf_tile((rows, count, run), source.dtype)
     for turn in nl.sequential_range(transfers // count):
         for at in nl.affine_range(count):
             nisa.dma_copy(dst=tile[:, at, :], src=source[turn * count + at])

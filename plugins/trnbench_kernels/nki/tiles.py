@@ -15,9 +15,24 @@ def item_of(dtype):
     return 4 if dtype in (nl.float32, nl.tfloat32) else 2 if dtype in (nl.bfloat16, nl.float16) else 1
 
 
+def hbm_tensor(shape, dtype):
+    """A new tensor in device memory, for results."""
+    return nl.ndarray(shape, dtype=dtype, buffer=nl.shared_hbm)
+
+
+def sbuf_tile(shape, dtype=nl.float32):
+    """A new tile in SBUF."""
+    return nl.ndarray(shape, dtype=dtype, buffer=nl.sbuf)
+
+
+def psum_tile(shape, dtype=nl.float32):
+    """A new tile in PSUM, for sums of products unless it is of another type."""
+    return nl.ndarray(shape, dtype=dtype, buffer=nl.psum)
+
+
 def loaded(source, dtype=None):
     """`source` in SBUF; of another `dtype` it is turned into that on the way."""
-    tile = nl.ndarray(source.shape, dtype=dtype or source.dtype, buffer=nl.sbuf)
+    tile = sbuf_tile(source.shape, dtype or source.dtype)
     nisa.dma_copy(dst=tile, src=source)
     return tile
 
@@ -27,9 +42,14 @@ def loaded_as(source, dtype):
     tile = loaded(source)
     if source.dtype == dtype:
         return tile
-    wide = nl.ndarray(source.shape, dtype=dtype, buffer=nl.sbuf)
+    wide = sbuf_tile(source.shape, dtype)
     nisa.tensor_copy(dst=wide, src=tile)
     return wide
+
+
+def on_every_partition(source, row=0):
+    """One row of `source`: read once, then copied on chip."""
+    return nl.broadcast_to(loaded(source[row : row + 1]), (nl.tile_size.pmax, source.shape[1]))
 
 
 def identity(count):
@@ -38,7 +58,7 @@ def identity(count):
 
 def multiplied(stationary, moving):
     """stationaryᵀ · moving, in a bank of its own."""
-    bank = nl.ndarray((stationary.shape[1], moving.shape[1]), dtype=nl.float32, buffer=nl.psum)
+    bank = psum_tile((stationary.shape[1], moving.shape[1]))
     nisa.nc_matmul(dst=bank, stationary=stationary, moving=moving)
     return bank
 
@@ -51,11 +71,11 @@ def turned_dtype(dtype):
 
 def softmax_weights(scores, dtype, scale):
     """exp(scale · (scores - the largest of the row)), and one over the sums of its rows."""
-    top = nl.ndarray((scores.shape[0], 1), dtype=nl.float32, buffer=nl.sbuf)
+    top = sbuf_tile((scores.shape[0], 1))
     nisa.tensor_reduce(dst=top, op=nl.maximum, data=scores, axis=1, negate=True)
     nisa.tensor_scalar(dst=top, data=top, op0=nl.multiply, operand0=scale)
-    weights = nl.ndarray(scores.shape, dtype=dtype, buffer=nl.sbuf)
-    total = nl.ndarray(top.shape, dtype=nl.float32, buffer=nl.sbuf)
+    weights = sbuf_tile(scores.shape, dtype)
+    total = sbuf_tile(top.shape)
     nisa.activation_reduce(
         dst=weights, op=nl.exp, data=scores, scale=scale, bias=top, reduce_op=nl.add, reduce_res=total
     )
@@ -87,7 +107,7 @@ def panel(source):
     half = nl.tile_size.pmax
     if height <= half:
         return loaded(source)
-    tile = nl.ndarray((half, 2, width), dtype=source.dtype, buffer=nl.sbuf)
+    tile = sbuf_tile((half, 2, width), source.dtype)
     nisa.dma_copy(dst=tile[:, 0, :], src=source[0:half])
     nisa.dma_copy(dst=tile[:, 1, :], src=source[half:height])
     return tile

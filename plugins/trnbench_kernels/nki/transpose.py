@@ -9,7 +9,7 @@ import nki.language as nl
 
 import nki
 from trnbench_kernels.nki.shapes import FLOATS, pieces_of
-from trnbench_kernels.nki.tiles import loaded, turned_dtype
+from trnbench_kernels.nki.tiles import hbm_tensor, loaded, psum_tile, sbuf_tile, turned_dtype
 
 BLOCK = 1024  # rows and columns turned together: both sides move runs of 2 KiB and more
 
@@ -18,7 +18,7 @@ BLOCK = 1024  # rows and columns turned together: both sides move runs of 2 KiB 
 def transpose(x):
     """Tiles of 128 × 128 through PSUM; a block's results are gathered before they are stored."""
     rows, columns = x.shape
-    result = nl.ndarray((columns, rows), dtype=x.dtype, buffer=nl.shared_hbm)
+    result = hbm_tensor((columns, rows), x.dtype)
     tile = nl.tile_size.pmax
     kind = turned_dtype(x.dtype)
     for r0 in nl.affine_range(0, rows, BLOCK):
@@ -31,10 +31,10 @@ def transpose(x):
                 panels.append(panel)
             for c in nl.affine_range(0, c1 - c0, tile):
                 wide = min(c + tile, c1 - c0) - c
-                out = nl.ndarray((wide, r1 - r0), dtype=x.dtype, buffer=nl.sbuf)
+                out = sbuf_tile((wide, r1 - r0), x.dtype)
                 for index in nl.affine_range(len(panels)):
                     high = panels[index].shape[0]
-                    turned = nl.ndarray((wide, high), dtype=kind, buffer=nl.psum)
+                    turned = psum_tile((wide, high), kind)
                     nisa.nc_transpose(
                         dst=turned, data=panels[index][:, c : c + wide], engine=nisa.engine.tensor
                     )

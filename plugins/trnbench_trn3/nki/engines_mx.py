@@ -13,7 +13,15 @@ import nki.language as nl
 
 import nki
 from trnbench_trn3.nki.shapes import SCALE, TYPES
-from trnbench_trn3.nki.tiles import QUADRANT, loaded, loaded_scales, words_of
+from trnbench_trn3.nki.tiles import (
+    QUADRANT,
+    hbm_tensor,
+    loaded,
+    loaded_scales,
+    psum_tile,
+    sbuf_tile,
+    words_of,
+)
 
 ROWS = 128
 BANKS = 4  # PSUM banks that products go round
@@ -24,18 +32,18 @@ SETS = 4  # results that quantising goes round
 def tensor_mx_burst(stationary, moving, stationary_scale, moving_scale, count):
     """`count` products of the same two tiles into four PSUM banks in turn; the last one is returned."""
     m, n = stationary.shape[1], moving.shape[1]
-    result = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
+    result = hbm_tensor((m, n), nl.float32)
     left, right = loaded(words_of(stationary)), loaded(words_of(moving))
     left_scale, right_scale = (
         loaded_scales(each, 0, ROWS, 0, each.shape[1]) for each in (stationary_scale, moving_scale)
     )
-    banks = [nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum) for _ in range(BANKS)]
+    banks = [psum_tile((m, n)) for _ in range(BANKS)]
     for _ in nl.sequential_range(count // BANKS):
         for bank in banks:
             nisa.nc_matmul_mx(bank, left, right, left_scale, right_scale, accumulate=False)
     for bank in banks[: count % BANKS]:
         nisa.nc_matmul_mx(bank, left, right, left_scale, right_scale, accumulate=False)
-    out = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf)
+    out = sbuf_tile((m, n))
     nisa.tensor_copy(dst=out, src=banks[(count - 1) % BANKS])
     nisa.dma_copy(dst=result, src=out)
     return result
@@ -45,13 +53,13 @@ def tensor_mx_burst(stationary, moving, stationary_scale, moving_scale, count):
 def quantize_burst(x, count):
     """`count` times the same tile made MXFP8, into four results in turn: words, and their scales."""
     rows, columns = x.shape[0], x.shape[1] // 4
-    words = nl.ndarray((rows, columns), dtype=nl.float8_e4m3fn_x4, buffer=nl.shared_hbm)
-    scales = nl.ndarray((rows // 8, columns), dtype=nl.uint8, buffer=nl.shared_hbm)
+    words = hbm_tensor((rows, columns), nl.float8_e4m3fn_x4)
+    scales = hbm_tensor((rows // 8, columns), nl.uint8)
     tile = loaded(x)
     operands = [
         (
-            nl.ndarray((rows, columns), dtype=nl.float8_e4m3fn_x4, buffer=nl.sbuf),
-            nl.ndarray((rows, columns), dtype=nl.uint8, buffer=nl.sbuf),
+            sbuf_tile((rows, columns), nl.float8_e4m3fn_x4),
+            sbuf_tile((rows, columns), nl.uint8),
         )
         for _ in range(SETS)
     ]

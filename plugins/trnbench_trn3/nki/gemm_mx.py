@@ -18,7 +18,7 @@ import nki.language as nl
 
 import nki
 from trnbench_trn3.nki.shapes import product_inputs, product_pieces
-from trnbench_trn3.nki.tiles import loaded, loaded_scales, words_of
+from trnbench_trn3.nki.tiles import hbm_tensor, loaded, loaded_scales, psum_tile, sbuf_tile, words_of
 
 BLOCK_K = 512  # words of the contraction held on chip at a time: as many scales as fit one tile
 BLOCK_M, BLOCK_N = 1024, 2048  # of C
@@ -30,7 +30,7 @@ def gemm_mx_naive(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
     left, right = words_of(lhsT), words_of(rhs)
     k_size, m_size = left.shape
     n_size = right.shape[1]
-    result = nl.ndarray((m_size, n_size), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+    result = hbm_tensor((m_size, n_size), nl.bfloat16)
     tile_k, tile_m, tile_n = (
         nl.tile_size.pmax,
         nl.tile_size.gemm_stationary_fmax,
@@ -41,7 +41,7 @@ def gemm_mx_naive(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
         m_end = min(m + tile_m, m_size)
         for n in nl.affine_range(0, n_size, tile_n):
             n_end = min(n + tile_n, n_size)
-            sums = nl.ndarray((m_end - m, n_end - n), dtype=nl.float32, buffer=nl.psum)
+            sums = psum_tile((m_end - m, n_end - n))
             for k in nl.sequential_range(0, k_size, tile_k):
                 k_end = min(k + tile_k, k_size)
                 nisa.nc_matmul_mx(
@@ -51,7 +51,7 @@ def gemm_mx_naive(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
                     stationary_scale=loaded_scales(lhsT_scale, k, k_end, m, m_end),
                     moving_scale=loaded_scales(rhs_scale, k, k_end, n, n_end),
                 )
-            out = nl.ndarray((m_end - m, n_end - n), dtype=nl.bfloat16, buffer=nl.sbuf)
+            out = sbuf_tile((m_end - m, n_end - n), nl.bfloat16)
             nisa.tensor_copy(dst=out, src=sums)
             nisa.dma_copy(dst=result[m:m_end, n:n_end], src=out)
     return result
@@ -66,7 +66,7 @@ def gemm_mx_blocked(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
     left, right = words_of(lhsT), words_of(rhs)
     k_size, m_size = left.shape
     n_size = right.shape[1]
-    result = nl.ndarray((m_size, n_size), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+    result = hbm_tensor((m_size, n_size), nl.bfloat16)
     tile_m, tile_n = nl.tile_size.gemm_stationary_fmax, nl.tile_size.gemm_moving_fmax
 
     for n0 in nl.affine_range(0, n_size, BLOCK_N):
@@ -83,14 +83,14 @@ def gemm_mx_blocked(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
                 if first and not last:
                     for m in nl.affine_range(m0, m1, tile_m):
                         rows = min(m + tile_m, m1) - m
-                        totals.append(nl.ndarray((rows, n1 - n0), dtype=nl.float32, buffer=nl.sbuf))
+                        totals.append(sbuf_tile((rows, n1 - n0)))
                 for m in nl.affine_range(0, m1 - m0, tile_m):
                     m_end = min(m + tile_m, m1 - m0)
                     if last:
-                        out = nl.ndarray((m_end - m, n1 - n0), dtype=result.dtype, buffer=nl.sbuf)
+                        out = sbuf_tile((m_end - m, n1 - n0), result.dtype)
                     for n in nl.affine_range(0, n1 - n0, tile_n):
                         n_end = min(n + tile_n, n1 - n0)
-                        sums = nl.ndarray((m_end - m, n_end - n), dtype=nl.float32, buffer=nl.psum)
+                        sums = psum_tile((m_end - m, n_end - n))
                         for index in nl.sequential_range(len(lefts)):
                             nisa.nc_matmul_mx(
                                 dst=sums,

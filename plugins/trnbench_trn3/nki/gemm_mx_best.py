@@ -18,7 +18,7 @@ import nki.language as nl
 
 import nki
 from trnbench_trn3.nki.shapes import product_inputs, product_pieces
-from trnbench_trn3.nki.tiles import loaded, loaded_scales, words_of
+from trnbench_trn3.nki.tiles import hbm_tensor, loaded, loaded_scales, psum_tile, sbuf_tile, words_of
 
 BLOCK_M, BLOCK_N = 1024, 2048  # of C: sums of a block take 64 KiB of a partition
 PANEL = 512  # words of the contraction: as many scales as fit one tile; two steps lie beside the sums
@@ -30,7 +30,7 @@ def gemm_mx_best(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
     """Blocks of C in turn, each over all of the contraction."""
     left, right = (words_of(lhsT), lhsT_scale), (words_of(rhs), rhs_scale)
     m_size, n_size = lhsT.shape[1], rhs.shape[1]
-    result = nl.ndarray((m_size, n_size), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+    result = hbm_tensor((m_size, n_size), nl.bfloat16)
     first, last = _share(m_size)
     if first == last:
         return result
@@ -65,7 +65,7 @@ def _block(result, left, right, m, rows, n, columns, panels, next_m, next_rows):
     if steps > 1:
         for at in nl.affine_range(0, rows, nl.tile_size.gemm_stationary_fmax):
             high = min(nl.tile_size.gemm_stationary_fmax, rows - at)
-            totals.append(nl.ndarray((high, columns), dtype=nl.float32, buffer=nl.sbuf))
+            totals.append(sbuf_tile((high, columns)))
         following = _panels(left, right, PANEL, m, rows, n, columns)
         _multiply(panels, rows, columns, totals, True)
         panels = following
@@ -125,7 +125,7 @@ def _multiply(panels, rows, columns, totals, fresh, target=None):
 def _out(target, totals, index, high, columns):
     if target is None:
         return totals[index]
-    return nl.ndarray((high, columns), dtype=target.dtype, buffer=nl.sbuf)
+    return sbuf_tile((high, columns), target.dtype)
 
 
 def _banks(m, m_end, n, n_end):
@@ -134,7 +134,7 @@ def _banks(m, m_end, n, n_end):
     for m0 in nl.affine_range(m, m_end, tile_m):
         for n0 in nl.affine_range(n, n_end, tile_n):
             shape = (min(tile_m, m_end - m0), min(tile_n, n_end - n0))
-            found.append((nl.ndarray(shape, dtype=nl.float32, buffer=nl.psum), m0, n0))
+            found.append((psum_tile(shape), m0, n0))
     return found
 
 

@@ -13,9 +13,24 @@ __tracebackhide__ = True  # the lines of their instructions are those of the cal
 QUADRANT = 32  # partitions
 
 
+def hbm_tensor(shape, dtype):
+    """A new tensor in device memory, for results."""
+    return nl.ndarray(shape, dtype=dtype, buffer=nl.shared_hbm)
+
+
+def sbuf_tile(shape, dtype=nl.float32):
+    """A new tile in SBUF."""
+    return nl.ndarray(shape, dtype=dtype, buffer=nl.sbuf)
+
+
+def psum_tile(shape, dtype=nl.float32):
+    """A new tile in PSUM, for sums of products unless it is of another type."""
+    return nl.ndarray(shape, dtype=dtype, buffer=nl.psum)
+
+
 def loaded(source):
     """`source` in SBUF."""
-    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
+    tile = sbuf_tile(source.shape, source.dtype)
     nisa.dma_copy(dst=tile, src=source)
     return tile
 
@@ -30,7 +45,7 @@ def words_of(operand):
 def loaded_scales(source, k, k_end, start, end):
     """Scales of words k to k_end: of tile t in partitions 4t to 4t + 3 of each quadrant."""
     height = nl.tile_size.pmax
-    tile = nl.ndarray((min(k_end - k, height), end - start), dtype=source.dtype, buffer=nl.sbuf)
+    tile = sbuf_tile((min(k_end - k, height), end - start), source.dtype)
     whole, rest = divmod(k_end - k, height)
     first = k // GROUP
     below = first + whole * height // GROUP
