@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,8 +32,8 @@ class Function(msgspec.Struct, frozen=True, eq=False):
     """
 
     name: str
-    arity: int
     apply: Callable[..., Any]
+    arity: int = 1
     bitwise: bool = False
     table: bool = False
     alu: bool = False
@@ -100,78 +101,77 @@ def _last(pick: Callable[..., Any]) -> Callable[..., Any]:
     return fold
 
 
-_BINARY: tuple[Function, ...] = (
-    Function("add", 2, np.add, alu=True, fold=np.sum),
-    Function("subtract", 2, np.subtract, alu=True, fold=np.subtract.reduce),
-    Function("multiply", 2, np.multiply, alu=True, fold=np.prod, start=1.0),
-    Function("divide", 2, np.divide, alu=True),
-    Function("maximum", 2, np.maximum, alu=True, fold=np.max, start=-math.inf),
-    Function("minimum", 2, np.minimum, alu=True, fold=np.min, start=math.inf),
-    Function("abs_max", 2, lambda x, y: np.where(np.abs(x) > np.abs(y), x, y), alu=True, since=4,
-             fold=_last(np.argmax)),
-    Function("abs_min", 2, lambda x, y: np.where(np.abs(x) < np.abs(y), x, y), alu=True, since=4,
-             fold=_last(np.argmin), start=math.inf),
-    Function("power", 2, np.power, alu=True),
-    Function("mod", 2, np.mod, alu=True),
-    Function("fmod", 2, np.fmod, alu=True),
-    Function("equal", 2, np.equal, alu=True),
-    Function("not_equal", 2, np.not_equal, alu=True),
-    Function("less", 2, np.less, alu=True),
-    Function("less_equal", 2, np.less_equal, alu=True),
-    Function("greater", 2, np.greater, alu=True),
-    Function("greater_equal", 2, np.greater_equal, alu=True),
-    Function("logical_and", 2, _truth(np.logical_and), alu=True,
-             fold=lambda x, axis: np.all(x != 0, axis=axis), start=1.0),
-    Function("logical_or", 2, _truth(np.logical_or), alu=True,
-             fold=lambda x, axis: np.any(x != 0, axis=axis)),
-    Function("logical_xor", 2, _truth(np.logical_xor), alu=True,
-             fold=lambda x, axis: np.logical_xor.reduce(x != 0, axis=axis)),
-    Function("bitwise_and", 2, np.bitwise_and, bitwise=True, alu=True, fold=np.bitwise_and.reduce),
-    Function("bitwise_or", 2, np.bitwise_or, bitwise=True, alu=True, fold=np.bitwise_or.reduce),
-    Function("bitwise_xor", 2, np.bitwise_xor, bitwise=True, alu=True, fold=np.bitwise_xor.reduce),
-    Function("left_shift", 2, _shift(np.left_shift), bitwise=True, alu=True),
-    Function("right_shift", 2, _shift(np.right_shift), bitwise=True, alu=True),
-    Function("average", 2, lambda x, y: (x + y) / 2, fold=np.mean),
-    Function("prelu", 2, lambda x, slope: np.where(x >= 0, x, slope * x)),
+_alu, _table = partial(Function, arity=2, alu=True), partial(Function, table=True)
+
+_FUNCTIONS: tuple[Function, ...] = (
+    _alu("add", np.add, fold=np.sum),
+    _alu("subtract", np.subtract, fold=np.subtract.reduce),
+    _alu("multiply", np.multiply, fold=np.prod, start=1.0),
+    _alu("divide", np.divide),
+    _alu("maximum", np.maximum, fold=np.max, start=-math.inf),
+    _alu("minimum", np.minimum, fold=np.min, start=math.inf),
+    _alu("abs_max", lambda x, y: np.where(np.abs(x) > np.abs(y), x, y), since=4,
+         fold=_last(np.argmax)),
+    _alu("abs_min", lambda x, y: np.where(np.abs(x) < np.abs(y), x, y), since=4,
+         fold=_last(np.argmin), start=math.inf),
+    _alu("power", np.power),
+    _alu("mod", np.mod),
+    _alu("fmod", np.fmod),
+    _alu("equal", np.equal),
+    _alu("not_equal", np.not_equal),
+    _alu("less", np.less),
+    _alu("less_equal", np.less_equal),
+    _alu("greater", np.greater),
+    _alu("greater_equal", np.greater_equal),
+    _alu("logical_and", _truth(np.logical_and),
+         fold=lambda x, axis: np.all(x != 0, axis=axis), start=1.0),
+    _alu("logical_or", _truth(np.logical_or),
+         fold=lambda x, axis: np.any(x != 0, axis=axis)),
+    _alu("logical_xor", _truth(np.logical_xor),
+         fold=lambda x, axis: np.logical_xor.reduce(x != 0, axis=axis)),
+    _alu("bitwise_and", np.bitwise_and, bitwise=True, fold=np.bitwise_and.reduce),
+    _alu("bitwise_or", np.bitwise_or, bitwise=True, fold=np.bitwise_or.reduce),
+    _alu("bitwise_xor", np.bitwise_xor, bitwise=True, fold=np.bitwise_xor.reduce),
+    _alu("left_shift", _shift(np.left_shift), bitwise=True),
+    _alu("right_shift", _shift(np.right_shift), bitwise=True),
+    Function("average", lambda x, y: (x + y) / 2, 2, fold=np.mean),
+    Function("prelu", lambda x, slope: np.where(x >= 0, x, slope * x), 2),
+    _table("copy", lambda x: x),
+    _table("square", np.square, alu=True),
+    _table("abs", np.abs, alu=True),
+    _table("relu", lambda x: np.maximum(x, 0), alu=True),
+    _table("rsqrt", lambda x: 1 / np.sqrt(x), alu=True, domain=(2.0**-87, 2.0**97)),
+    _table("reciprocal", lambda x: 1 / x, alu=True, domain=(2.0**-42, 2.0**42)),
+    Function("invert", np.invert, bitwise=True, alu=True),
+    Function("logical_not", lambda x: np.asarray(x) == 0, alu=True),
+    _table("exp", np.exp),
+    _table("log", np.log, domain=(2.0**-64, 2.0**64)),
+    _table("sqrt", np.sqrt, domain=(2.0**-116, 2.0**118)),
+    _table("sign", np.sign),
+    _table("tanh", np.tanh),
+    _table("sigmoid", _sigmoid),
+    _table("silu", lambda x: x * _sigmoid(x)),
+    _table("silu_dx", lambda x: _sigmoid_product_dx(x, 1.0)),
+    _table("gelu", lambda x: 0.5 * x * (1 + _erf(x / math.sqrt(2)))),
+    _table("gelu_dx", lambda x: 0.5 * (1 + _erf(x / math.sqrt(2))) + x * _normal(x)),
+    _table("gelu_apprx_tanh", _gelu_tanh),
+    _table("gelu_apprx_sigmoid", lambda x: x * _sigmoid(1.702 * x)),
+    _table("gelu_apprx_sigmoid_dx", lambda x: _sigmoid_product_dx(x, 1.702)),
+    _table("softplus", _softplus),
+    _table("mish", lambda x: x * np.tanh(_softplus(x))),
+    _table("erf", _erf),
+    _table("erf_dx", lambda x: 2 / math.sqrt(math.pi) * np.exp(-x * x)),
+    _table("sin", np.sin, domain=(-math.pi, math.pi)),
+    _table("arctan", np.arctan, domain=(-math.pi / 2, math.pi / 2)),
+    Function("cos", np.cos),
+    Function("tan", np.tan),
+    Function("ceil", np.ceil),
+    Function("floor", np.floor),
+    Function("trunc", np.trunc),
+    Function("negative", np.negative),
 )  # fmt: skip
 
-_UNARY: tuple[Function, ...] = (
-    Function("copy", 1, lambda x: x, table=True),
-    Function("square", 1, np.square, table=True, alu=True),
-    Function("abs", 1, np.abs, table=True, alu=True),
-    Function("relu", 1, lambda x: np.maximum(x, 0), table=True, alu=True),
-    Function("rsqrt", 1, lambda x: 1 / np.sqrt(x), table=True, alu=True, domain=(2.0**-87, 2.0**97)),
-    Function("reciprocal", 1, lambda x: 1 / x, table=True, alu=True, domain=(2.0**-42, 2.0**42)),
-    Function("invert", 1, np.invert, bitwise=True, alu=True),
-    Function("logical_not", 1, lambda x: np.asarray(x) == 0, alu=True),
-    Function("exp", 1, np.exp, table=True),
-    Function("log", 1, np.log, table=True, domain=(2.0**-64, 2.0**64)),
-    Function("sqrt", 1, np.sqrt, table=True, domain=(2.0**-116, 2.0**118)),
-    Function("sign", 1, np.sign, table=True),
-    Function("tanh", 1, np.tanh, table=True),
-    Function("sigmoid", 1, _sigmoid, table=True),
-    Function("silu", 1, lambda x: x * _sigmoid(x), table=True),
-    Function("silu_dx", 1, lambda x: _sigmoid_product_dx(x, 1.0), table=True),
-    Function("gelu", 1, lambda x: 0.5 * x * (1 + _erf(x / math.sqrt(2))), table=True),
-    Function("gelu_dx", 1, lambda x: 0.5 * (1 + _erf(x / math.sqrt(2))) + x * _normal(x), table=True),
-    Function("gelu_apprx_tanh", 1, _gelu_tanh, table=True),
-    Function("gelu_apprx_sigmoid", 1, lambda x: x * _sigmoid(1.702 * x), table=True),
-    Function("gelu_apprx_sigmoid_dx", 1, lambda x: _sigmoid_product_dx(x, 1.702), table=True),
-    Function("softplus", 1, _softplus, table=True),
-    Function("mish", 1, lambda x: x * np.tanh(_softplus(x)), table=True),
-    Function("erf", 1, _erf, table=True),
-    Function("erf_dx", 1, lambda x: 2 / math.sqrt(math.pi) * np.exp(-x * x), table=True),
-    Function("sin", 1, np.sin, table=True, domain=(-math.pi, math.pi)),
-    Function("arctan", 1, np.arctan, table=True, domain=(-math.pi / 2, math.pi / 2)),
-    Function("cos", 1, np.cos),
-    Function("tan", 1, np.tan),
-    Function("ceil", 1, np.ceil),
-    Function("floor", 1, np.floor),
-    Function("trunc", 1, np.trunc),
-    Function("negative", 1, np.negative),
-)  # fmt: skip
-
-FUNCTIONS: dict[str, Function] = {function.name: function for function in (*_BINARY, *_UNARY)}
+FUNCTIONS: dict[str, Function] = {function.name: function for function in _FUNCTIONS}
 
 EVERYWHERE = {
     name: msgspec.structs.replace(function, domain=None)
@@ -181,7 +181,7 @@ EVERYWHERE = {
 """What `nl.sin(x)` and its like compute: documents give them no domain, and say that more instructions bring
 the argument of a sine into that of the table."""
 
-BYPASS = Function("bypass", 1, lambda x: x)
+BYPASS = Function("bypass", lambda x: x)
 """`nl.bypass`: no operation, where activate2 asks for one."""
 
 _NUMPY = {
