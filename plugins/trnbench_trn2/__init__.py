@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import trnbench
 from trnbench import Generation, Instance, Kernel, Scope, Variant
@@ -25,27 +26,24 @@ def trnbench_generations() -> Iterator[Generation]:
         workloads=HERE / "workloads.toml",
         answers=HERE / "answers.json",
         instances=(
-            Instance(
-                name="trn2-16.48xlarge",
-                title="Trn2-16 48xlarge (16 devices)",
-                scope=Scope.INSTANCE,
-                device="trainium2",
-                core="neuroncore-v3",
-                topology="trnbench_trn2.topology:instance",
+            _instance(
+                "trn2-16.48xlarge",
+                "Trn2-16 48xlarge (16 devices)",
+                "networked",
+                default=True,
                 aliases=("trn2.48xlarge", "trn2u.48xlarge"),  # the names of current documents
             ),
-            Instance(
-                name="u-trn2x64",
-                title="Trn2 UltraServer (64 devices)",
+            _instance(
+                "u-trn2x64",
+                "Trn2 UltraServer (64 devices)",
+                "networked",
+                default=True,
                 scope=Scope.ULTRASERVER,
-                device="trainium2",
-                core="neuroncore-v3",
-                topology="trnbench_trn2.topology:ultraserver",
                 aliases=("trn2-ultraserver",),
                 parent="trn2-16.48xlarge",
             ),
-            _beside("trn2.3xlarge", "Trn2 3xlarge (1 device)", "single_device"),
-            _beside("trn2n.48xlarge", "Trn2n 48xlarge (16 devices)", "lone_instance"),
+            _instance("trn2.3xlarge", "Trn2 3xlarge (1 device)", "single_device"),
+            _instance("trn2n.48xlarge", "Trn2n 48xlarge (16 devices)", "lone_instance"),
         ),
     )
 
@@ -56,14 +54,17 @@ def trnbench_kernels() -> Iterator[Kernel | Variant]:
     return trnbench.read_kernels(HERE / "kernels.toml", __name__)
 
 
-def _beside(name: str, title: str, builder: str) -> Instance:
-    """A size that the architecture page does not describe."""
+def _instance(
+    name: str, title: str, builder: str, *, default: bool = False, scope: Scope = Scope.INSTANCE, **more: Any
+) -> Instance:
+    """As it is called, a size that the architecture page does not describe."""
     return Instance(
         name=name,
         title=title,
-        scope=Scope.INSTANCE,
+        scope=scope,
         device="trainium2",
         core="neuroncore-v3",
         topology=f"trnbench_trn2.topology:{builder}",
-        default=False,
+        default=default,
+        **more,
     )

@@ -54,19 +54,15 @@ PRINTED = (
 """Neighbours of devices 0 to 15 in the order in which `neuron-ls` lists them."""
 
 
-def instance(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
-    """The 4×4 torus of trn2-16.48xlarge."""
-    return _tori(system, 1, neuronlink_direction, cores)
-
-
-def ultraserver(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
-    """u-trn2x64: four instances; devices of one index form a ring through them, a 4×4×4 torus."""
-    return _tori(system, system.hosts, neuronlink_direction, cores)
+def networked(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
+    """The 4×4 torus of trn2-16.48xlarge. In u-trn2x64 devices of one index form a ring through the four
+    instances, a 4×4×4 torus."""
+    return _tori(system, neuronlink_direction, cores)
 
 
 def lone_instance(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
     """trn2n.48xlarge: the same torus; no document gives its network, so it has no adapter here."""
-    return _tori(system, 1, neuronlink_direction, cores, networked=False)
+    return _tori(system, neuronlink_direction, cores, adapters=False)
 
 
 def single_device(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
@@ -80,8 +76,8 @@ def single_device(system: System, *, neuronlink_direction: str = ONE_WAY, cores:
     )
 
 
-def _tori(system: System, instances: int, reading: str, cores: bool, *, networked: bool = True) -> Topology:
-    figures = _figures(system)
+def _tori(system: System, reading: str, cores: bool, *, adapters: bool = True) -> Topology:
+    figures, instances = _figures(system), system.hosts
     inside = neuronlink_total(figures, reading, "intra-instance")
     assembly = Assembly(system.name)
     devices = add_devices(assembly, instances, positions(SIDES))
@@ -107,7 +103,7 @@ def _tori(system: System, instances: int, reading: str, cores: bool, *, networke
             neuronlink_budget(figures, "NeuronLink-v3 per device", both, total((inside, between)), reading),
         ]
     assembly.declare(host_class(figures))
-    if networked:
+    if adapters:
         assembly.declare(*efa_classes(figures))
         add_servers(assembly, devices, SERVER, host_cls="host", adapter_cls="adapter", network_cls="efa")
         budgets.append(efa_budget(figures, instances * len(SERVER.adapters)))

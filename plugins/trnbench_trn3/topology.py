@@ -94,10 +94,7 @@ def gen1(
         "the levels are printed for Gen2; here those inside a server and inside a rack end at one switch"
         " and are added",
     ]
-    classes = ("switch", "direct")
-    return _finish(
-        assembly, figures, devices, links, classes, notes, (neuronlink_direction, trn3_links, cores)
-    )
+    return _finish(assembly, figures, devices, links, notes, (neuronlink_direction, trn3_links, cores))
 
 
 def gen2(
@@ -121,10 +118,7 @@ def gen2(
         connect_switch(assembly, f"s{s}.sw", server, "switch-1", coord=divmod(s, half), host=s)
     _join_halves(assembly, devices, "switch-2")
     notes = ["wired as the figure and the text of the Gen2 UltraServer describe it"]
-    classes = ("switch-1", "switch-2", "direct")
-    return _finish(
-        assembly, figures, devices, links, classes, notes, (neuronlink_direction, trn3_links, cores)
-    )
+    return _finish(assembly, figures, devices, links, notes, (neuronlink_direction, trn3_links, cores))
 
 
 def networked_server(
@@ -250,13 +244,12 @@ def _finish(
     figures: Figures,
     devices: Sequence[Sequence[int]],
     links: Links,
-    classes: tuple[str, ...],
     notes: Sequence[str],
     options: tuple[str, str, bool],
 ) -> Topology:
     reading, choice, cores = options
-    adapter, efa = efa_classes(figures)
-    assembly.declare(host_class(figures), adapter, efa)
+    neuronlinks = tuple(assembly.classes)
+    assembly.declare(host_class(figures), *efa_classes(figures))
     servers, per_server = len(devices), len(devices[0])
     add_servers(
         assembly, devices, Server.plain(per_server), host_cls="host", adapter_cls="adapter", network_cls="efa"
@@ -275,7 +268,7 @@ def _finish(
             Budget(
                 name="NeuronLink-v4 per device",
                 owner="device",
-                classes=classes,
+                classes=neuronlinks,
                 figure=links.readings[choice],
                 readings=links.readings,
             ),
