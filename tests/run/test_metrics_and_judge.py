@@ -289,7 +289,7 @@ TRY = "repeat it; --processes 6 --sample-time 2 narrows the interval"
 def test_what_speaks_against_a_number_counts_where_its_times_are_steady(
     times: Any, doubts: Any, doubting: int, steady: bool, status: Status, text: str
 ) -> None:
-    grows = [("it grows",) * (at < doubting) for at in range(len(times))]
+    grows = [("it grows" + " more" * at,) * (at < doubting) for at in range(len(times))]
     processes = [
         ProcessSamples(samples=(time,), time_s=time, doubts=doubts, doubts_of_time=doubt)
         for time, doubt in zip(times, grows, strict=True)
