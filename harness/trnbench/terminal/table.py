@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
+from typing import NamedTuple
 
 import click
-import msgspec
 
 from trnbench.terminal.cell import Column, clean, is_right, plain, text_of, width_of
 from trnbench.terminal.screen import speaks_utf8
@@ -72,11 +72,11 @@ INDENT = 4
 """Blanks before the other columns where the first one has a line of its own."""
 SENTENCE = 20
 """A column of sentences is left out rather than made narrower than this."""
-FEW = 3
+FEW = 2
 """Columns; with fewer beside it, a long first one gets a line of its own."""
 
 
-class Fit(msgspec.Struct, frozen=True):
+class Fit(NamedTuple):
     """Indices of the columns shown and the width of each; with `apart` the first has a line of its own."""
 
     shown: tuple[int, ...]
@@ -84,7 +84,7 @@ class Fit(msgspec.Struct, frozen=True):
     apart: bool = False
 
 
-class Extent(msgspec.Struct, frozen=True):
+class Extent(NamedTuple):
     """What one column takes: all of it on one line, and at least; the higher `keep`, the longer it stays."""
 
     whole: int
@@ -94,8 +94,8 @@ class Extent(msgspec.Struct, frozen=True):
 
 def extent(head: str, cells: Iterable[str], *, number: bool, keep: int = 0) -> Extent:
     """Of a column with these cells. A heading may be broken at its blanks, a number not."""
-    cells = set(cells)
-    body = max(map(width_of, cells), default=0)
+    cells = {"", *cells}
+    body = max(map(width_of, cells))
     whole = max(body, width_of(head))
     if number:
         return Extent(whole, max(body, _longest(head)), keep)
@@ -109,7 +109,7 @@ def fit(extents: Sequence[Extent], width: int) -> Fit:
     rest = [index for index in beside if index]
     lost = [index for index in range(1, len(extents)) if index not in beside]
     wanted = any(extents[index].keep > 0 for index in lost)
-    if lost and (wanted or len(rest) + 1 < FEW):
+    if lost and (wanted or len(rest) < FEW):
         below = _shown(extents, range(1, len(extents)), width - INDENT)
         if len(below) > len(rest):
             return Fit((0, *below), (width, *_widths(extents, below, width - INDENT)), apart=True)
