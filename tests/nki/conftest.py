@@ -47,7 +47,7 @@ class Snippets:
         self, body: str, *args: Any, head: str = "", machine: Machine = V3, programs: int = 0, **options: Any
     ) -> Trace:
         kernel, _, _ = load_kernel(self.write(body, head=head), nki="trnbench")
-        launch = Kernel(kernel.function, {}, programs) if programs else kernel
+        launch = Kernel(kernel.function, programs) if programs else kernel
         return record(launch, args, machine=machine, **options)
 
 

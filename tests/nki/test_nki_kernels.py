@@ -77,7 +77,7 @@ def test_any_number_of_programs_shares_the_rows(v3: Machine, m: int, programs: i
     kernel, _, _ = load_kernel(_ref("gemm_best"), nki="trnbench")
     rng = np.random.default_rng(12)
     left, right = _matrix(rng, (128, m), "bfloat16"), _matrix(rng, (128, 256), "bfloat16")
-    launch = Kernel(kernel.function, {}, programs)
+    launch = Kernel(kernel.function, programs)
     trace = record(launch, (left, right), machine=v3, functional=True)
     exact = left.astype(np.float64).T @ right.astype(np.float64)
     np.testing.assert_allclose(trace.outputs[0].astype(np.float64), exact, rtol=2**-7, atol=0.2)

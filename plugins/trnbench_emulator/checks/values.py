@@ -191,7 +191,7 @@ def _outcome(case: Case, system: System, source: Source, reference: Any) -> Sequ
     arguments = _arguments(case, source)
     kernel = source.kernel
     if case.kernel.spread is Spread.SHARED:
-        kernel = NkiKernel(kernel.function, kernel.options, case.extent.cores)
+        kernel = NkiKernel(kernel.function, case.extent.cores)
     with provide("trnbench"), np.errstate(all="ignore"):
         trace = record(kernel, arguments, machine=Machine.of(system), functional=True, limit=LIMIT)
         if reference is None:

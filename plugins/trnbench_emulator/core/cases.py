@@ -195,7 +195,7 @@ class CaseModel:
     def _of_programs(self, source: Source, count: int) -> Kernel:
         key = (source.ref, count)
         if key not in self._launched:
-            self._launched[key] = Kernel(source.kernel.function, source.kernel.options, count)
+            self._launched[key] = Kernel(source.kernel.function, count)
         return self._launched[key]
 
 

@@ -68,7 +68,7 @@ def launched(kernel: Any, sizes: Sequence[int]) -> Any:
             cause="today's NKI launches a number of programs, each on a core; Beta 1 has grids of several",
             try_=EXAMPLE,
         )
-    return Kernel(function, getattr(kernel, "options", {}), int(sizes[0]))
+    return Kernel(function, int(sizes[0]))
 
 
 def programs_of(kernel: Any, system: System) -> int:

@@ -37,10 +37,9 @@ class Kernel:
     """A decorated kernel. Called from within another kernel it is inlined; it runs through `record`, and on
     arrays where calls are simulated."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any], grid: int = 0) -> None:
+    def __init__(self, function: Callable[..., Any], grid: int = 0) -> None:
         functools.update_wrapper(self, function)
         self.function = function
-        self.options = options
         self.grid = grid  # programs it is launched as, 0 when nothing was said
         self.cores = max(grid, 1)  # that it runs on at once
 
@@ -58,7 +57,7 @@ class Kernel:
     def __getitem__(self, grid: Any) -> Kernel:
         sizes = grid if isinstance(grid, tuple) else (grid,)
         if len(sizes) == 1 and isinstance(sizes[0], int) and 1 <= sizes[0] <= MOST_PROGRAMS:
-            return Kernel(self.function, self.options, sizes[0])
+            return Kernel(self.function, sizes[0])
         raise KernelError(
             f"kernel {self.function.__name__!r}: grid {list(sizes)} is not emulated ({site.here()})",
             cause="one program runs on one core, and a launch has the 1 or 2 cores of a logical core",
@@ -66,8 +65,6 @@ class Kernel:
         )
 
 
-def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """`@nki.jit` or `@nki.jit(mode=…)`. Options concern the compiler and are kept, not used."""
-    if function is None:
-        return lambda each: Kernel(each, options)
-    return Kernel(function, options)
+def jit(function: Callable[..., Any] | None = None, **_: Any) -> Any:
+    """`@nki.jit` or `@nki.jit(mode=…)`. Options concern the compiler and are not used."""
+    return Kernel if function is None else Kernel(function)

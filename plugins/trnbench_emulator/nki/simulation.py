@@ -51,7 +51,7 @@ def simulated(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> An
 
 def simulate(kernel: Any) -> Callable[..., Any]:
     """`nki.simulate(kernel)(arrays)`."""
-    return kernel if isinstance(kernel, Kernel) else Kernel(kernel, {})
+    return kernel if isinstance(kernel, Kernel) else Kernel(kernel)
 
 
 def as_array(value: Any) -> Any:

@@ -154,12 +154,12 @@ def _along(call: str, values: Sizes, axis: int) -> int:
 class Beta1Kernel(Kernel):
     """A kernel of Beta 1. Tensors in HBM become tiles at its door, and tensors again behind it."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any], sizes: Sizes = ()) -> None:
+    def __init__(self, function: Callable[..., Any], sizes: Sizes = ()) -> None:
         @functools.wraps(function)
         def launched(*args: Any, **kwargs: Any) -> Any:
             return _launched(function, sizes, args, kwargs)
 
-        super().__init__(launched, options)
+        super().__init__(launched)
         self.cores = cores_of(sizes)
         self.plain = function
         self.sizes = sizes
@@ -175,7 +175,7 @@ class Beta1Kernel(Kernel):
                 f"kernel {self.plain.__name__!r}: {grid!r} is no grid ({site.here()})",
                 try_="kernel[batch, heads](…)",
             )
-        return Beta1Kernel(self.plain, self.options, sizes)
+        return Beta1Kernel(self.plain, sizes)
 
 
 def _launched(function: Callable[..., Any], sizes: Sizes, args: Any, kwargs: Any) -> Any:
@@ -235,13 +235,11 @@ def _tensors(value: Any) -> Any:
     return value
 
 
-def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def jit(function: Callable[..., Any] | None = None, **_: Any) -> Any:
     """`@nki.jit`, `@nki.baremetal`, `@nki.benchmark(…)`, `@nki.profile(…)`, `@nki.trace`: mark a kernel.
 
-    Options concern compiling and measuring on a device and are kept, not used.
+    Options concern compiling and measuring on a device and are not used.
     """
     if function is None:
-        return lambda each: jit(each, **options)
-    if isinstance(function, Beta1Kernel):
-        return function
-    return Beta1Kernel(function, options)
+        return jit
+    return function if isinstance(function, Beta1Kernel) else Beta1Kernel(function)

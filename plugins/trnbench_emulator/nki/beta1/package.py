@@ -115,7 +115,7 @@ profile = benchmark
 
 def baremetal(function: Any = None, **options: Any) -> Any:
     """As `benchmark`, where files are asked for; else the kernel alone, whose calls give values."""
-    return benchmark(function, **options) if "save_neff_name" in options else jit(function, **options)
+    return benchmark(function, **options) if "save_neff_name" in options else jit(function)
 
 
 def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
