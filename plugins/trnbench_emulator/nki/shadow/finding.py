@@ -8,76 +8,63 @@ import msgspec
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """`about`: one plain sentence. `source`: document and version. `error`: does it end `check` with 1?"""
 
-    name: str
     about: str
     source: str
     error: bool
 
 
-_RULES = (
-    Rule(
-        name="uninitialised",
+RULES = {
+    "uninitialised": Rule(
         about="an output depends on bytes that nobody wrote",
         source="nki.language.ndarray (SDK 2.33): a new tensor; its contents are not said",
         error=True,
     ),
-    Rule(
-        name="uninitialised-read",
+    "uninitialised-read": Rule(
         about="an instruction reads bytes that nobody wrote; no output depends on them",
         source="not specified: nki.language.ndarray (SDK 2.33) says nothing of contents",
         error=False,
     ),
-    Rule(
-        name="unwritten-output",
+    "unwritten-output": Rule(
         about="bytes of an output were never written",
         source="nki.language.ndarray (SDK 2.33): a new tensor; its contents are not said",
         error=True,
     ),
-    Rule(
-        name="race",
+    "race": Rule(
         about="two programs use bytes of device memory, one of them writes, and they do not meet in between",
         source="nki.isa.core_barrier (SDK 2.33): cores write disjoint portions, and meet before they read",
         error=True,
     ),
-    Rule(
-        name="bank-crossing",
+    "bank-crossing": Rule(
         about="a product is written over the end of a PSUM bank",
         source="nki.language.tile_size.psum_bank_fmax (SDK 2.33): the most elements of a bank",
         error=True,
     ),
-    Rule(
-        name="overlapping-groups",
+    "overlapping-groups": Rule(
         about="products add to part of what other products left, and overwrite or miss the rest",
         source="not specified: nki.isa.nc_matmul (SDK 2.33) accumulates into one and the same tile",
         error=False,
     ),
-    Rule(
-        name="overlapping-tiles",
+    "overlapping-tiles": Rule(
         about="a tile is read after another tile, placed over it by hand, was written",
         source="nki.language.ndarray (SDK 2.33): address= is where a tile is",
         error=True,
     ),
-    Rule(
-        name="outside-domain",
+    "outside-domain": Rule(
         about="Scalar looks up a function of values that its table is not made for",
         source="not specified: nki.api.shared.rst (aws-neuron-sdk 81ce03ae) says invalid results, not which",
         error=False,
     ),
-    Rule(
-        name="carried-value",
+    "carried-value": Rule(
         about="a round of affine_range reads what an earlier round wrote",
         source="nki.language.sequential_range (Beta 1): unsafe; not specified from NKI 0.3 to 0.6",
         error=False,
     ),
-    Rule(
-        name="overlapping-copy",
+    "overlapping-copy": Rule(
         about="source and target of one instruction overlap, shifted against each other",
         source="not specified: nki.isa.tensor_copy, nki.isa.dma_copy (SDK 2.33) say no order of elements",
         error=False,
     ),
-)
-
-RULES = {rule.name: rule for rule in _RULES}
+}
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
