@@ -37,8 +37,8 @@ class Allocations:
         self.places = site.Places()
         self.hbm_bytes = 0
         self.ledgers = {
-            Buffer.SBUF: Ledger("sbuf", machine.sbuf_partition_bytes, self),
-            Buffer.PSUM: Ledger("psum", machine.psum_partition_bytes, self),
+            Buffer.SBUF: Ledger(machine.sbuf_partition_bytes, self),
+            Buffer.PSUM: Ledger(machine.psum_partition_bytes, self),
         }
         self._arenas: dict[Buffer, Storage] = {}
         self._forms: dict[Any, Form] = {}  # of what was allocated, by how the kernel said it
@@ -62,7 +62,7 @@ class Allocations:
             return self._at(form, name, address)
         if form.on_chip:
             line = self.places.of(sys._getframe(2))
-            life = Life(self.count, form.row_bytes, name, line, self.count)
+            life = Life(self.count, form.row_bytes, line, self.count)
             ledger = self.ledgers[buffer]
             ledger.acquire(life)
             return NkiTensor(self.filled(Storage(form, name, life, ledger, form.free)), form, 0)
@@ -73,7 +73,7 @@ class Allocations:
             shared = self.programs.shared(self.program, form, name)
             if shared is not None:
                 return shared
-        life = Life(self.count, form.nbytes, name, self._site())
+        life = Life(self.count, form.nbytes, self._site())
         self.hbm_bytes += form.nbytes
         if self.hbm_bytes > self.machine.hbm_bytes:
             raise KernelError(
@@ -136,7 +136,7 @@ class Allocations:
             sizes = (self.machine.partitions, capacity)
             layout = intern(form.buffer, DTYPES["uint8"], sizes, (capacity, 1))
             arena = self._arenas[form.buffer] = Storage(layout, form.buffer.value, Life(0, 0), None)
-        storage = Storage(form, name, Life(self.count, 0, name, self._site()), None)
+        storage = Storage(form, name, Life(self.count, 0, self._site()), None)
         storage.place = (arena, partition, byte)
         ledger = self.ledgers[form.buffer]
         ledger.peak = max(ledger.peak, end)

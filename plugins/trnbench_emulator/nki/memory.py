@@ -45,7 +45,6 @@ class Life(msgspec.Struct, eq=False, gc=False):
 
     first: int
     bytes: int
-    name: str = ""
     site: Place = NOWHERE
     last: int = 0
     alive: bool = True
@@ -62,11 +61,10 @@ class Ledger:
     soon as the tiles concerned are gone.
     """
 
-    __slots__ = ("capacity", "clock", "held", "lives", "memory", "peak", "purge", "suspicions")
+    __slots__ = ("capacity", "clock", "held", "lives", "peak", "purge", "suspicions")
 
-    def __init__(self, memory: str, capacity: int, clock: Recording) -> None:
+    def __init__(self, capacity: int, clock: Recording) -> None:
         self.clock = clock
-        self.memory = memory
         self.capacity = capacity
         self.held = 0
         self.peak = 0

@@ -193,7 +193,7 @@ class Recorder(Allocations):
 
     def finish(self) -> None:
         """Settle what only the whole kernel can tell: do its tiles fit?"""
-        for ledger in self.ledgers.values():
+        for buffer, ledger in self.ledgers.items():
             overflow = ledger.overflow()
             if overflow is None:
                 continue
@@ -202,7 +202,7 @@ class Recorder(Allocations):
             largest = ", ".join(f"{life.bytes:,} from {site.told(life.site)}" for life in holding[:3])
             raise KernelError(
                 f"ndarray: tiles in use hold {total:,} bytes per partition, more than the "
-                f"{ledger.capacity:,} of {ledger.memory.upper()} on {self.machine.generation} "
+                f"{ledger.capacity:,} of {buffer.memory.upper()} on {self.machine.generation} "
                 f"({site.told(newest.site)})",
                 cause=f"{len(holding)} tiles are alive there, the largest: {largest}",
                 try_="use smaller tiles, or fewer at a time",

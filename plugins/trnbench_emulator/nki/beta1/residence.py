@@ -16,7 +16,7 @@ import msgspec
 from trnbench_emulator.nki import isa
 from trnbench_emulator.nki.beta1.deferral import ROUNDS
 from trnbench_emulator.nki.beta1.elision import Recorded, known, uncopied
-from trnbench_emulator.nki.instruction import Instruction, Operands
+from trnbench_emulator.nki.instruction import Instruction, Listing, Operands
 from trnbench_emulator.nki.memory import Buffer, Life, Storage
 from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.recorder import Recorder
@@ -211,7 +211,7 @@ class Residence:
             yield from self._left(last, each)
         fresh = tile
         if tile in self._loads or tile in self._copies:
-            life = Life(self._recorder.count, form.row_bytes, tile.name, tile.life.site)
+            life = Life(self._recorder.count, form.row_bytes, tile.life.site)
             fresh = Storage(form, tile.name, life, None)
         self._held[tile] = fresh
         self._bytes += form.row_bytes
@@ -285,19 +285,14 @@ class Residence:
 
     def _transfer(self, dst: NkiTensor, src: NkiTensor, each: Instruction) -> Instruction:
         """A copy between SBUF and HBM that the kernel did not ask for."""
-        transfers: list[Instruction] = []
-
-        def take(op: Op, writes: Operands, reads: Operands, place: tuple[str, int]) -> None:  # noqa: ARG001
-            transfers.append(Instruction(op, writes, reads, each.file, each.line))
-
-        recorder = self._recorder
+        transfers, recorder = Listing(), self._recorder
         before, functional, shadow = recorder.issue, recorder.functional, recorder.shadow
-        recorder.issue, recorder.functional, recorder.shadow = take, False, None
+        recorder.issue, recorder.functional, recorder.shadow = transfers.issue, False, None
         try:
             isa.dma_copy(dst, src)
         finally:
             recorder.issue, recorder.functional, recorder.shadow = before, functional, shadow
-        return transfers[0]
+        return msgspec.structs.replace(transfers.instructions[0], file=each.file, line=each.line)
 
 
 def _indirect(instructions: Sequence[Instruction]) -> set[Storage]:

@@ -72,7 +72,7 @@ class Root:
         form = intern(self.buffer, self.dtype, sizes, _strides(sizes, 0))
         recorder.check_fits(form, self.name)
         line = STATE.place or recorder.places.of(sys._getframe(1))
-        life = Life(recorder.count, form.row_bytes, self.name, line)
+        life = Life(recorder.count, form.row_bytes, line)
         tile = NkiTensor(recorder.filled(Storage(form, self.name, life, None, form.free)), form, 0)
         if filled and self.fill is not None:
             self._filled(tile)
