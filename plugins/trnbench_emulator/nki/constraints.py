@@ -38,11 +38,11 @@ class Rules(msgspec.Struct, frozen=True):
         if not ok:
             raise self.fail(text, cause=cause, try_=try_)
 
-    def since(self, version: int) -> None:
-        """The instruction exists from this NeuronCore version on."""
+    def since(self, version: int, what: str = "it") -> None:
+        """The instruction, or what it is asked for, exists from this NeuronCore version on."""
         self.require(
             self.machine.nc_version >= version,
-            f"it is available from NeuronCore-v{version} on, this is {self.machine.core}",
+            f"{what} is available from NeuronCore-v{version} on, this is {self.machine.core}",
         )
 
     def within(self, operand: Form, *buffers: Buffer, name: str) -> None:
@@ -82,7 +82,7 @@ class Rules(msgspec.Struct, frozen=True):
 
     def scalar_operand(self, operand: object, partitions: int, *, name: str) -> None:
         """A number, or a column: one fp32 element for each partition."""
-        form = getattr(operand, "form", None)
+        form = form_of(operand)
         if form is None:
             if not isinstance(operand, (int, float, np.number, VirtualRegister)):
                 raise self.fail(f"{name} is {type(operand).__name__}, it must be a number or a (P, 1) tensor")
@@ -122,11 +122,8 @@ class Rules(msgspec.Struct, frozen=True):
     ) -> Op:
         """What the call becomes on an engine that walks its elements."""
         for name in variables.get("op", "").split():
-            since = FUNCTIONS[name].since if name in FUNCTIONS else 0
-            self.require(
-                self.machine.nc_version >= since,
-                f"nl.{name} is available from NeuronCore-v{since} on, this is {self.machine.core}",
-            )
+            if name in FUNCTIONS:
+                self.since(FUNCTIONS[name].since, f"nl.{name}")
         written, read = tuple(view.form for view in writes), tuple(view.form for view in reads)
         forms = (*written, *read)
         return Op(
@@ -211,8 +208,7 @@ def tiles(rules: Rules, **named: Any) -> None:
     for name, view in named.items():
         if view is None:
             continue
-        form = getattr(view, "form", None)
-        rules.require(form is not None, f"{name} is {type(view).__name__}, it must be a tensor")
+        rules.require(form_of(view) is not None, f"{name} is {type(view).__name__}, it must be a tensor")
         rules.on_chip(view.form, name=name)
 
 

@@ -79,9 +79,9 @@ def _has_file(package: ModuleType, name: str) -> bool:
 class _Files(MetaPathFinder):
     """Finds the modules of a repository, before anything else that has their names."""
 
-    def __init__(self, folder: Path, roots: Sequence[str], imports: Imports, lazy: frozenset[str]) -> None:
+    def __init__(self, folder: Path, root: Path, imports: Imports, lazy: frozenset[str]) -> None:
         self.folder = f"{folder}{os.sep}"
-        self.roots = list(roots)
+        self.roots = [str(root)]
         self.imports = imports
         self.lazy = lazy
 
@@ -233,7 +233,7 @@ def import_file(path: Path, root: Path, name: str) -> tuple[ModuleType, Imports]
     folder = repository or root
     packages = name.split(".")[:-1]
     lazy = frozenset(".".join(packages[: count + 1]) for count in range(len(packages)))
-    files = _Files(folder, [str(root)], imports, lazy)
+    files = _Files(folder, root, imports, lazy)
     first = name.partition(".")[0]
     before = dict(sys.modules)
     for each in [each for each in before if each.partition(".")[0] == first]:

@@ -33,18 +33,17 @@ def load_kernel(ref: str, *, nki: str = "auto", kind: str = "kernel") -> tuple[A
     Raises `MissingFile`, `UsageError` for a function that is not there, and `KernelError` when
     the file cannot be imported or the name is no kernel.
     """
-    file, double, name = ref.partition("::")
-    if not double:
-        file, _, name = ref.partition(":")
+    separator = "::" if "::" in ref else ":"
+    file, _, name = ref.partition(separator)
     with provide(nki) as provided:
-        if double:
+        if separator == "::":
             module, imports = load_file(Path(file))
         else:
             module, imports = from_package(file, ours=provided.by == "trnbench"), Imports()
     return _chosen(ref, name, kind, module, imports, provided)
 
 
-def load_text(text: str, file: str, name: str, *, kind: str = "kernel") -> tuple[Any, ModuleType, Provided]:
+def load_text(text: str, file: str, name: str) -> tuple[Any, ModuleType, Provided]:
     """As `load_kernel`, of the program `text`, which lies in no file; its lines are said to be of `file`."""
     # What is known of a kernel by its lines (loops that repeat) is read from here.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
@@ -55,7 +54,7 @@ def load_text(text: str, file: str, name: str, *, kind: str = "kernel") -> tuple
             imports = Imports()
             with stand_ins(Path(file).parent, imports, 0):
                 module = _executed_text(text, file, imports)
-    return _chosen(f"{Path(file).name}::{name}", name, kind, module, imports, provided)
+    return _chosen(f"{Path(file).name}::{name}", name, "kernel", module, imports, provided)
 
 
 def _executed_text(text: str, file: str, imports: Imports) -> ModuleType:
@@ -83,10 +82,9 @@ def _chosen(
     ref: str, name: str, kind: str, module: ModuleType, imports: Imports, provided: Provided
 ) -> tuple[Any, ModuleType, Provided]:
     """What `load_kernel` returns of a module that is loaded."""
-    file, double, _ = ref.partition("::")
-    if not double:
-        file = ref.partition(":")[0]
-    function = vars(module).get(name) if double else getattr(module, name, None)
+    separator = "::" if "::" in ref else ":"
+    file = ref.partition(separator)[0]
+    function = vars(module).get(name) if separator == "::" else getattr(module, name, None)
     if function is None or is_stand_in(function):
         own = [fault for fault in imports.faults if name in fault.names] or imports.faults[:1]
         if own:

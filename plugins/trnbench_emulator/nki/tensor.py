@@ -151,9 +151,8 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
             base = NkiTensor(self.storage, self.view(kind).form, start)
             if scalar_offset is not None and vector_offset is not None:
                 raise self._wrong("ap", "scalar_offset and vector_offset exclude each other")
-            if vector_offset is not None:
-                return base._addressed("vector", vector_offset, indirect_dim, kind, shape, strides)
-            return base._addressed("scalar", scalar_offset, indirect_dim, kind, shape, strides)
+            how, index = ("scalar", scalar_offset) if vector_offset is None else ("vector", vector_offset)
+            return base._addressed(how, index, indirect_dim, kind, shape, strides)
         row = self.storage.form.nbytes // max(self.storage.form.partitions, 1) // kind.size
         if self.form.on_chip and pairs and pairs[0][1] > 1 and pairs[0][0] % row:
             raise self._wrong(

@@ -129,7 +129,7 @@ def _carry_out(
 ) -> tuple[NkiTensor, ...]:
     """The results of one program."""
     with recording(recorder):
-        result = _call(recorder, function, recorder.kernel, args, kwargs, shared)
+        result = _call(recorder, function, args, kwargs, shared)
         outputs = _outputs(recorder.kernel, result)
         recorder.finish()
     return outputs
@@ -174,11 +174,11 @@ def uncollected() -> Iterator[None]:
 def _call(
     recorder: Recorder,
     function: Any,
-    name: str,
     args: Sequence[Any],
     kwargs: dict[str, Any],
     shared: dict[str, Any],
 ) -> Any:
+    name = recorder.kernel
     try:
         bound = inspect.signature(function).bind(*args, **kwargs)
     except TypeError as error:

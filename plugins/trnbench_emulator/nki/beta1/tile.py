@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partialmethod
 from math import prod
 from numbers import Number
 from typing import Any
@@ -205,15 +205,6 @@ class Tile(Arithmetic, View, eq=False):
         else:
             isa.memset(dst.operand(), value)
 
-    def __iadd__(self, value: Any) -> Any:
-        return self._in_place("add", value)
-
-    def __isub__(self, value: Any) -> Any:
-        return self._in_place("subtract", value)
-
-    def __imul__(self, value: Any) -> Any:
-        return self._in_place("multiply", value)
-
     def _in_place(self, name: str, value: Any) -> Tile:
         held = taken(value)
         if held is not None:
@@ -227,6 +218,9 @@ class Tile(Arithmetic, View, eq=False):
         settle()
         CALLS["apply"](name, (self, value), into=self)
         return self
+
+    __iadd__, __isub__ = partialmethod(_in_place, "add"), partialmethod(_in_place, "subtract")
+    __imul__ = partialmethod(_in_place, "multiply")
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench_emulator.nki.constraints import Rules, issue, word
+from trnbench_emulator.nki.constraints import Rules, form_of, issue, word
 from trnbench_emulator.nki.dtype import Array
 from trnbench_emulator.nki.functions import Function
 from trnbench_emulator.nki.recorder import Recorder
@@ -17,7 +17,7 @@ Registers = Array
 
 def check_result(rules: Rules, result: Any, partitions: int) -> None:
     """`reduce_res` takes one number per partition."""
-    form = getattr(result, "form", None)
+    form = form_of(result)
     if form is None:
         return
     rules.on_chip(form, name="reduce_res")

@@ -32,12 +32,12 @@ class Cells:
 
     __slots__ = ("__weakref__", "array", "granule", "nbytes", "neighbours", "sound", "uniform")
 
-    def __init__(self, storage: Storage, number: int = 0) -> None:
+    def __init__(self, storage: Storage) -> None:
         self.granule = storage.form.dtype.size
         self.nbytes = storage.form.nbytes
-        self.uniform = number
+        self.uniform = 0
         self.array: Numbers | None = None
-        self.sound = number > 0
+        self.sound = False
         self.neighbours: list[Any] = []  # of tiles placed by hand: those that share bytes with it
 
     def numbers(self, form: Form, offset: int) -> Numbers:
