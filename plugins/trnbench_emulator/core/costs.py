@@ -175,7 +175,7 @@ class CostTable:
 
     @cached_property
     def transfers(self) -> TransferCosts:
-        return TransferCosts(self)
+        return TransferCosts(self.dma_entry, self.dma, self.constant, self.clock)
 
     @property
     def stream_run(self) -> float:

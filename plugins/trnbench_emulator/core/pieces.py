@@ -23,7 +23,6 @@ from trnbench_emulator.nki.memory import Life
 
 if TYPE_CHECKING:
     from trnbench_emulator.core.builder import Builder
-    from trnbench_emulator.core.recording import Execution
 
 
 Ints = npt.NDArray[np.int64]
@@ -54,32 +53,6 @@ class Piece(msgspec.Struct, frozen=True):
     times: int
 
 
-def record_pieces(arguments: Any, parts: Parts, execution: Execution) -> tuple[Piece, ...]:
-    """What stands for the problem with these `arguments`, of which `parts` are the parts; empty where it was
-    recorded whole."""
-    if _too_few(parts):
-        execution.carry_out(arguments)
-        return ()
-    first, times = parts[0]
-    length = execution.carry_out(first, repeated=times > 1)
-    if _too_short(parts, length):
-        execution.restart()
-        execution.carry_out(arguments)
-        return ()
-    pieces: list[Piece] = []
-    for number, (part, times) in enumerate(parts):
-        begin = pieces[-1].ends[-1] if pieces else 0
-        length = execution.carry_out(part, repeated=times > 1) if number else length
-        ends = [begin + length]
-        while len(ends) < min(times, COPIES):
-            settled = len(ends) > 1 and ends[-1] - begin >= SETTLED
-            if settled or ends[-1] + length > COPIED:
-                break
-            ends.append(ends[-1] + execution.again())
-        pieces.append(Piece(tuple(ends), times))
-    return tuple(pieces)
-
-
 def recorded_copies(parts: Parts) -> Parts:
     """The parts with as many occurrences as are recorded. Problems with equal ones have the same
     instructions; the rest is added up afterwards.
@@ -91,17 +64,18 @@ def pieces_again(pieces: Sequence[Piece], parts: Parts) -> tuple[Piece, ...]:
     """Pieces of a recorded problem, for the `parts` of another one with equal `recorded_copies`; empty
     where that one is recorded whole.
     """
-    if _too_few(parts) or _too_short(parts, pieces[0].ends[0]):
+    if too_few(parts) or too_short(parts, pieces[0].ends[0]):
         return ()
     return tuple(Piece(piece.ends, times) for piece, (_, times) in zip(pieces, parts, strict=True))
 
 
-def _too_few(parts: Parts) -> bool:
+def too_few(parts: Parts) -> bool:
+    """Whether they occur so rarely that the problem is recorded whole."""
     return len(parts) > 1 and sum(times for _, times in parts) <= FEW * len(parts)
 
 
-def _too_short(parts: Parts, length: int) -> bool:
-    """`length`: instructions of the first piece."""
+def too_short(parts: Parts, length: int) -> bool:
+    """The same of their length; `length`: instructions of the first piece."""
     repeated = sum(times for _, times in parts)
     return repeated > 1 and COPIES * length < SETTLED and repeated * length <= WHOLE
 

@@ -18,6 +18,9 @@ from trnbench_emulator.core.liveness import Births
 from trnbench_emulator.core.memo import Memo
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Without
 from trnbench_emulator.core.pieces import (
+    COPIED,
+    COPIES,
+    SETTLED,
     FirstCopy,
     Parts,
     Piece,
@@ -26,9 +29,10 @@ from trnbench_emulator.core.pieces import (
     first_copy,
     once_more,
     pieces_again,
-    record_pieces,
     recorded_copies,
     spans,
+    too_few,
+    too_short,
 )
 from trnbench_emulator.core.program import Program, work_class
 from trnbench_emulator.nki import Machine, record
@@ -156,9 +160,9 @@ def record_launch(
     pieces: tuple[Piece, ...] = ()
     with provide("trnbench"):  # a kernel may import while it runs
         for number in range(launch.programs):
-            execution = Execution(kernel, machine, launch, named, number)
+            execution = _Execution(kernel, machine, launch, named, number)
             if len(parts) > 1 or any(times > 1 for _, times in parts):
-                pieces = record_pieces(arguments, parts, execution)
+                pieces = execution.in_pieces(arguments, parts)
             else:
                 execution.carry_out(arguments)
             programs.append(execution.program)
@@ -167,7 +171,7 @@ def record_launch(
     return Recording(tuple(programs), pieces)
 
 
-class Execution:
+class _Execution:
     """One program of a launch, executed as often as it takes, each time behind what is recorded."""
 
     def __init__(
@@ -199,6 +203,30 @@ class Execution:
     def again(self) -> int:
         """The same once more."""
         return self._executed(self.last) if self.copy is None else once_more(self.builder, self.copy)
+
+    def in_pieces(self, arguments: Arguments, parts: Parts) -> tuple[Piece, ...]:
+        """What stands for the problem with `arguments`, of these `parts`; empty where recorded whole."""
+        if too_few(parts):
+            self.carry_out(arguments)
+            return ()
+        first, times = parts[0]
+        length = self.carry_out(first, repeated=times > 1)
+        if too_short(parts, length):
+            self.restart()
+            self.carry_out(arguments)
+            return ()
+        pieces: list[Piece] = []
+        for number, (part, times) in enumerate(parts):
+            begin = pieces[-1].ends[-1] if pieces else 0
+            length = self.carry_out(part, repeated=times > 1) if number else length
+            ends = [begin + length]
+            while len(ends) < min(times, COPIES):
+                settled = len(ends) > 1 and ends[-1] - begin >= SETTLED
+                if settled or ends[-1] + length > COPIED:
+                    break
+                ends.append(ends[-1] + self.again())
+            pieces.append(Piece(tuple(ends), times))
+        return tuple(pieces)
 
     def _executed(self, arguments: Arguments) -> int:
         in_order: Sequence[Any] = () if isinstance(arguments, Mapping) else arguments

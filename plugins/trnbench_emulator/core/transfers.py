@@ -7,11 +7,8 @@ engine, with descriptors prepared beforehand; where its address is known at run 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from trnbench_emulator.core.costs import CostTable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 NANO = 1e-9
 
@@ -57,11 +54,15 @@ class TransferCosts:
     known at run time alone is read first.
     """
 
-    def __init__(self, costs: CostTable) -> None:
-        entry, constant = costs.dma_entry, costs.constant
-
+    def __init__(
+        self,
+        entry: Callable[[str], float],
+        table: Mapping[str, Any],
+        constant: Callable[[str], float],
+        clock: Callable[[str], float],
+    ) -> None:
         def given(key: str, default: float = 0.0) -> float:
-            return float(costs.dma.get(key, default))
+            return float(table.get(key, default))
 
         self.engines = int(entry("engines_per_core"))
         self.path_rate = self.engines * entry("bytes_per_ns_per_engine") / NANO
@@ -76,7 +77,7 @@ class TransferCosts:
             HARDWARE: given("hwdge_ns") * NANO,
             SOFTWARE: given("swdge_ns") * NANO,
         }
-        self._address_s = given("address_cycles") / costs.clock("gpsimd")
+        self._address_s = given("address_cycles") / clock("gpsimd")
         self._gathered_s = given("swdge_descriptor_ns") * NANO
         self._inside = given("gpsimd_bytes_per_ns_per_direction") / NANO
         self._transposed = {

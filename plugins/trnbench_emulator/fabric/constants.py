@@ -6,6 +6,7 @@ A generation without the table is taken as ideal: full rates, no start, no overh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 import msgspec
@@ -16,10 +17,10 @@ from trnbench_emulator.fabric.schedule import Schedule
 
 
 class Threshold(msgspec.Struct, frozen=True):
-    """`algorithm` is taken below `max_bytes` of the full buffer."""
+    """`algorithm` is taken below `below_bytes` of the full buffer."""
 
     algorithm: str
-    max_bytes: float
+    below_bytes: float = inf
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,14 +41,14 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     def taken(self, size: float) -> str:
         """The algorithm for `size` bytes."""
-        return next(each.algorithm for each in self.take if size < each.max_bytes)
+        return next(each.algorithm for each in self.take if size < each.below_bytes)
 
     @property
     def sentence(self) -> str:
         """`mesh below 1 MB, rdh below 56 MB, kangaring above (cc-intra; …)`."""
         steps = ", ".join(
-            f"{each.algorithm} below {each.max_bytes / 1e6:g} MB"
-            if each.max_bytes != float("inf")
+            f"{each.algorithm} below {each.below_bytes / 1e6:g} MB"
+            if each.below_bytes != inf
             else f"{each.algorithm}{' above' if len(self.take) > 1 else ''}"
             for each in self.take
         )
@@ -60,25 +61,21 @@ def rules_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
     rules = []
     for number, row in enumerate(rows):
         try:
-            steps = [
-                Threshold(each["algorithm"], float(each.get("below_bytes", "inf"))) for each in row["take"]
-            ]
-            rule = msgspec.convert(
-                {**row, "take": sorted(steps, key=lambda each: each.max_bytes)}, Rule, strict=True
-            )
-        except (KeyError, msgspec.ValidationError) as error:
+            rule = msgspec.convert(row, Rule, strict=True)
+        except msgspec.ValidationError as error:
             raise FactError(
                 f"[[fabric.rules]] number {number + 1} of the cost table cannot be read: {error}",
                 cause="a rule names generation, context, collectives, ranks, instances, take, source, points",
                 try_="correct the row in costs.toml",
             ) from None
-        if not rule.take or rule.take[-1].max_bytes != float("inf"):
+        take = tuple(sorted(rule.take, key=lambda each: each.below_bytes))
+        if not take or take[-1].below_bytes != inf:
             raise FactError(
                 f"[[fabric.rules]] number {number + 1} of the cost table names nothing for large messages",
                 cause="the last algorithm of take has no below_bytes",
                 try_="correct the row in costs.toml",
             )
-        rules.append(rule)
+        rules.append(msgspec.structs.replace(rule, take=take))
     return tuple(rules)
 
 

@@ -65,8 +65,8 @@ def _threshold(fabric: Fabric, name: str) -> str:
         low = 0.0
         for each in rule.take:
             if each.algorithm == name:
-                clauses.append(f"{', '.join(map(str, rule.ranks))} ranks{_between(low, each.max_bytes)}")
-            low = each.max_bytes
+                clauses.append(f"{', '.join(map(str, rule.ranks))} ranks{_between(low, each.below_bytes)}")
+            low = each.below_bytes
     return "; ".join(dict.fromkeys(clauses))
 
 
