@@ -133,8 +133,8 @@ class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     generation: Generation
     book: FactBook
     costs: dict[str, Any]  # the generation's cost table, bases merged
-    size: int = 1  # number of parents, for sizable systems
-    plugin: str = ""
+    size: int  # number of parents, for sizable systems
+    plugin: str
 
     def __repr__(self) -> str:
         parts = (

@@ -56,6 +56,7 @@ def test_a_row_takes_from_another_what_it_does_not_say(tmp_path: Path) -> None:
     assert (copy.title, triad.title) == ("Copy", "Copy")
     assert copy.work(point, extent).as_counts() == {"hbm_bytes": 2 * 64 * 2 * 8}
     assert triad.work(point, extent).formula == "hbm_bytes = 3·size·2 B; × 8 cores"
+    assert triad.work(point, Extent(scope=Scope.CORE)).formula == "hbm_bytes = 3·size·2 B"
     assert triad.footprint(point, extent) == {"hbm": 3 * 64 * 2}
     assert copy.requires(point) == ("dtype:bf16",)
     assert copy.requires({**point, "size": 128}) == ("dtype:bf16", "hosts:2")

@@ -12,7 +12,7 @@ import pytest
 
 import trnbench
 from trnbench.api import api
-from trnbench.distribution import EntryPoint
+from trnbench.distribution import NO_EXTERNAL, EntryPoint
 
 PACKAGES = ("trnbench", "trnbench.topology")
 
@@ -83,6 +83,17 @@ def test_a_name_whose_package_is_missing_says_which_package_gives_it(monkeypatch
         _ = trnbench.lost
     with pytest.raises(ImportError, match=r"trnbench\.lost_parts comes with acme_lost \(acme-lost 2\.1\)"):
         import_module("trnbench.lost_parts")
+
+
+def test_names_of_our_own_go_before_those_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    owners = [("b-acme", "both"), ("a-acme", "both"), ("a-acme", "ours"), ("TRNBENCH", "ours")]
+    entries = [EntryPoint("trnbench.api", name, f"of:{owner}", owner, "1") for owner, name in owners]
+    monkeypatch.setattr("trnbench.distribution.entry_points", lambda groups: entries)
+    given = {}
+    for left_out in ("", "1"):
+        monkeypatch.setenv(NO_EXTERNAL, left_out)
+        given[left_out] = [(name, each.value) for name, each in api.__wrapped__().items()]
+    assert given == {"": [("ours", "of:TRNBENCH"), ("both", "of:a-acme")], "1": [("ours", "of:TRNBENCH")]}
 
 
 def test_names_of_the_topology_are_sorted() -> None:

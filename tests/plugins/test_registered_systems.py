@@ -130,11 +130,13 @@ def test_what_no_fact_counts_there_is_one_of(tmp_path: Path) -> None:
     one = instance("one", topology=f"{__name__}:takes_racks")
     many = instance("many", topology=f"{__name__}:takes_all", sizable=True, parent="one", default_size=4)
     files = {"facts": (tmp_path / "facts.toml",), "costs": tmp_path / "costs.toml"}
-    new = generation("new", instances=(one, many), **files)
+    few = instance("few", sizable=True, parent="one")
+    new = generation("new", instances=(one, many, few), **files)
     registry = Registry.of(acme=plugin(trnbench_generations=lambda: [new]))
     names = ("one", "many", "many:1", "many:2048", "many:2049")
     system, default, small, largest, larger = map(registry.system, names)
-    assert [repr(each) for each in (system, default, small, larger)] == [
+    assert [repr(each) for each in (registry.system("few"), system, default, small, larger)] == [
+        "<System few of new: 1 device, 1 core, 1 host>",
         "<System one of new: 1 device, 1 core, 1 host>",
         "<System many of new: 4 devices, 4 cores, 4 hosts>",
         "<System many:1 of new: 1 device, 1 core, 1 host>",
