@@ -19,7 +19,7 @@ from trnbench.store.answers import Answers
 from trnbench.topology.graph import Document, Topology
 
 POSITIONAL = {
-    *("Batch", "Brought", "Discovered", "Extent", "Fit", "Link", "Node", "Origin", "Parts"),
+    *("Batch", "Brought", "Discovered", "Link", "Node", "Origin", "Parts"),
     *("Shipped", "Term", "_Cause", "_Head", "_Part", "_Processor"),
 }
 """Records of few fields, which need not be named."""
