@@ -7,6 +7,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.backend import READS, Detection, Observation
 from trnbench.distribution import versions
@@ -156,7 +157,7 @@ class EmulatedBackend:
         if timed.formula:
             return _derived(timed)
         observation = _observation(timed, SCHEDULED)
-        return msgspec.structs.replace(
+        return replace(
             observation,
             detail={**observation.detail, **_traced(case)},
         )
@@ -198,7 +199,7 @@ def _derived(timed: Estimate) -> Observation:
     """A time that follows from a formula: no instruction was emulated."""
     from trnbench_emulator.core.roofline import FORMULA
 
-    return msgspec.structs.replace(
+    return replace(
         _observation(timed, ""),
         evidence=Evidence(grade=Grade.DERIVED, by=FORMULA, version=MODEL_VERSION, note=timed.formula),
         stop_reason="formula",

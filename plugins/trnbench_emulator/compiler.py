@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import UnknownName, UsageError
 from trnbench.generation import System
@@ -200,10 +201,8 @@ def _about(switch: Switch) -> str:
 def assuming(system: System, name: str, value: float) -> System:
     """The system with another value for one of its assumptions, in base units."""
     book = system.book
-    assumption = msgspec.structs.replace(book.assumptions[name], value=value)
-    return msgspec.structs.replace(
-        system, book=msgspec.structs.replace(book, assumptions={**book.assumptions, name: assumption})
-    )
+    assumption = replace(book.assumptions[name], value=value)
+    return replace(system, book=replace(book, assumptions={**book.assumptions, name: assumption}))
 
 
 class AssumptionUse:

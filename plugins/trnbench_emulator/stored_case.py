@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import METRICS
 from trnbench.errors import UnknownName, UsageError
@@ -160,7 +161,7 @@ def times_at_ends(case: Case, system: System) -> tuple[float, list[tuple[str, fl
 
     Raises what the backend raises for a case that it cannot carry out.
     """
-    short = msgspec.structs.replace(case, explain=False)
+    short = replace(case, explain=False)
     backend = EmulatedBackend()
     observed = backend.observe(short, system)
     times = []

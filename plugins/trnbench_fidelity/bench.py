@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import Case, CaseKey, Extent, Generation, Grade, Scope, System, TrnbenchError, UsageError
 from trnbench.backend import Backend, Observation, Reproducible
@@ -87,9 +88,9 @@ class Bench:
             except UsageError as error:
                 raise NotEmulated(error.what) from None
             if self.without:
-                system = msgspec.structs.replace(system, costs=refitted(system.costs, self.without))
+                system = replace(system, costs=refitted(system.costs, self.without))
             if self.values:
-                system = msgspec.structs.replace(system, costs=with_values(system.costs, self.values))
+                system = replace(system, costs=with_values(system.costs, self.values))
             if self.assumption:
                 from trnbench_emulator.compiler import assuming
 

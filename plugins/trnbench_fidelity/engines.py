@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.facts.units import show
 from trnbench.results.expectation import signed_text, size_text
@@ -120,7 +120,7 @@ def engine_errors(times: Iterable[EngineTime]) -> Errors | None:
     found = of_votes((f"{each.vote} / {each.engine}", f"{each.id} {each.engine}", each.e) for each in counted)
     if found is None or len({each.vote for each in counted}) >= FEWEST:
         return found
-    return msgspec.structs.replace(found, p90=None, p90_span=None)
+    return replace(found, p90=None, p90_span=None)
 
 
 def engines_text(times: Iterable[EngineTime]) -> str:

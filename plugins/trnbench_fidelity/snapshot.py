@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench import Case, Fidelity, Measurement, Metric, Nearest, System, TrnbenchError
 from trnbench.digest import digest_of
@@ -178,7 +178,7 @@ def fidelity_of(
             )
             # A run stores the statistics, and only points with a number from the model.
             answered = tuple(point for point in whole.points if point.emulated is not None)
-            _KNOWN[key] = msgspec.structs.replace(whole, points=answered)
+            _KNOWN[key] = replace(whole, points=answered)
         fidelity = _KNOWN[key]
         if not multiplied:
             return fidelity
@@ -191,7 +191,7 @@ def fidelity_of(
             for name, why in outdated.items()
         )
         products = tuple(row for rows, _ in own.values() for row in rows)
-        return msgspec.structs.replace(fidelity, products=products, outdated=outdated)
+        return replace(fidelity, products=products, outdated=outdated)
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
         notes.append(f"the model was not held against published points: {why}")

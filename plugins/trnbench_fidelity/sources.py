@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import BadInput, Generation
 from trnbench.facts.table import Place, read_toml
@@ -47,7 +48,7 @@ def comparison_of(
 ) -> Comparison:
     """The comparison that the row was kept of, as published points say today."""
     whole = compared(point, row.use, row.emulated, how=row.how, fitted=fitted)
-    return msgspec.structs.replace(
+    return replace(
         whole,
         active=row.active,
         e_cross=whole.e if row.e_cross is msgspec.UNSET else row.e_cross,

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import TrnbenchError, resolve
 from trnbench.facts.table import Place, read_toml
@@ -78,7 +79,7 @@ def validate(
             row = known.get(point.id)
             first, *more = [row] if row else compare(point, bench, with_same=with_same)
             if first.use is Use.CONTRADICTED:
-                first = msgspec.structs.replace(first, span=span_of(point, by_id))
+                first = replace(first, span=span_of(point, by_id))
             if first.use is Use.NEEDS_SOURCE:
                 first = run.get(point.id, first)
             comparisons += (first, *more)
@@ -92,7 +93,7 @@ def validate(
         version=version,
         families=rows_of(FAMILIES, comparisons),
         points=tuple(comparisons),
-        public=sources_of.summaries(msgspec.structs.replace(answered, points=mine)),
+        public=sources_of.summaries(replace(answered, points=mine)),
         steps=_steps(registry, published, rows),
         engines=engine_times(published, rows),
         moved=_moved(registry, published, rows),
@@ -165,11 +166,11 @@ def _compared(point: PublishedPoint, bench: Bench) -> Comparison:
     costs = bench.system(point.system).costs
     row = _row(point, use, prediction, how=how.removesuffix("; "), fitted=bool(fits_of(costs, point)))
     if row.honesty != Honesty.FITTED:
-        return msgspec.structs.replace(row, e_cross=row.e)
+        return replace(row, e_cross=row.e)
     if point.shaped or not can_refit(costs, point):
         return row
     crossed = _without(point, bench, predict)
-    return msgspec.structs.replace(row, e_cross=error_of(point, crossed))
+    return replace(row, e_cross=error_of(point, crossed))
 
 
 def _without(point: PublishedPoint, bench: Bench, predict: Adapter) -> float | None:
@@ -192,7 +193,7 @@ def _row(
         return compared(point, use, how=how, fitted=fitted)
     words = "; ".join(filter(None, (prediction.how, how)))
     row = compared(point, use, prediction.value, how=words, fitted=fitted)
-    return msgspec.structs.replace(row, active=prediction.active)
+    return replace(row, active=prediction.active)
 
 
 LEAST = math.log(1.05)
@@ -272,4 +273,4 @@ def _with_error(row: Comparison, e: float) -> Comparison:
     """The comparison as it was when the model's error of the time was `e`."""
     assert row.published is not None
     faster = row.unit != Quantity.LATENCY.unit
-    return msgspec.structs.replace(row, e=e, emulated=row.published * math.exp(-e if faster else e))
+    return replace(row, e=e, emulated=row.published * math.exp(-e if faster else e))

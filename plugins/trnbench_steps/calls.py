@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from math import ceil
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench import Scope, System, UsageError, item_bytes
 from trnbench_steps.division import Division, ExpertShare, experts_of
@@ -151,7 +151,7 @@ class Shapes:
         call = self._multiplied(product, experts)
         if experts is None or not experts.chosen:
             return (("", call),)
-        return ("gather", self._gather(product, experts)), ("", msgspec.structs.replace(call, weights=False))
+        return ("gather", self._gather(product, experts)), ("", replace(call, weights=False))
 
     def _multiplied(self, product: Product, experts: ExpertShare | None) -> Call:
         copies, tokens, operators = float(product.copies), max(product.tokens, 1.0), 1.0

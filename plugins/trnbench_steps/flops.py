@@ -9,6 +9,7 @@ softmax and rotations are not counted, as in published utilisations.
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import Scope, System, item_bytes
 from trnbench.peaks import engine_rate
@@ -122,7 +123,7 @@ def step_flops(model: Model, job: Job) -> Flops:
     again = {
         Recompute.NONE: Flops(),
         Recompute.SELECTIVE: Flops(attention=once.attention),
-        Recompute.FULL: msgspec.structs.replace(once, head=0, embedding=0),
+        Recompute.FULL: replace(once, head=0, embedding=0),
     }[job.recompute]
     return training(model, tokens).plus(again).times(job.batch)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from fractions import Fraction
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import Scope, System, UsageError, show
 from trnbench.errors import counted
@@ -196,9 +197,7 @@ def _cache(division: Division, stage: int) -> float:
     total = 0.0
     for kind, count in division.stages[stage].items():
         heads = division.heads[kind]
-        attention = msgspec.structs.replace(
-            model.kinds[kind].attention, heads=heads.queries, kv_heads=heads.keys
-        )
+        attention = replace(model.kinds[kind].attention, heads=heads.queries, kv_heads=heads.keys)
         total += count * _layer_cache(attention, length, job.cache)
     return total * division.sequences
 

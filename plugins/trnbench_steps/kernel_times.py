@@ -7,6 +7,7 @@ from math import ceil
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.case_key import Value
 from trnbench.generation import System
@@ -69,7 +70,7 @@ class KernelTimes:
         What stays in SBUF is neither stored nor, where nothing else is read, loaded: these transfers take no
         time. `memory` is the difference to an emulation without any transfer.
         """
-        key = (msgspec.structs.replace(call, compiled=True), cores, id(self.kernels.table(system)))
+        key = (replace(call, compiled=True), cores, id(self.kernels.table(system)))
         if key not in self._known:
             timing = self._timing(call, system, cores, _stays(call))
             bare = self._timing(call, system, cores, Without(queues=_TRANSFERS, hbm=True))

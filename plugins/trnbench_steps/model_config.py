@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.bounded import kinds
 from trnbench.bounded.kinds import Number
@@ -189,7 +189,7 @@ def _windowed(described: Description, full: Attention, kind: AttentionKind) -> A
     window = described.config.count(
         _window_key(described), described.rules.defaults.get(_window_key(described), REQUIRED)
     )
-    return msgspec.structs.replace(full, kind=kind, window=window)
+    return replace(full, kind=kind, window=window)
 
 
 def _linear(described: Description) -> Attention:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.kernels.work import item_bytes
 from trnbench_steps.attention import Attention, AttentionKind
@@ -47,7 +47,7 @@ def network_operators(division: Division, kind: int) -> list[Operator]:
     tokens_of_blocks = Elementwise(name="gather", rows=blocks * BLOCK, width=hidden, parts=blocks)
     operators += [tokens_of_blocks] if blocks else []
     operators += _matrices(network.gated, routed / copies, hidden, wide, copies, Part.EXPERTS)
-    operators += [msgspec.structs.replace(tokens_of_blocks, name="affinities")] if blocks else []
+    operators += [replace(tokens_of_blocks, name="affinities")] if blocks else []
     operators += _sent(division, network.top_k, "combine")
     operators.append(weighted_sum(division, network))
     return operators
@@ -346,7 +346,7 @@ def backward_operators(division: Division, kind: int) -> list[Operator]:
 
 def _gradients(operator: Operator) -> list[Operator]:
     if isinstance(operator, Product):
-        gradient = msgspec.structs.replace(
+        gradient = replace(
             operator, name=f"{operator.name} gradient", inputs=operator.outputs, outputs=operator.inputs
         )
         weights = WeightGradient(
@@ -359,10 +359,10 @@ def _gradients(operator: Operator) -> list[Operator]:
         return [gradient, weights]
     if isinstance(operator, Exchange):
         collective = TRANSPOSED.get(operator.collective, operator.collective)
-        turned = msgspec.structs.replace(operator, collective=collective)
+        turned = replace(operator, collective=collective)
         again = operator.collective == "all_gather" and operator.axis is Axis.TENSOR
         return [operator, turned] if again else [turned]
     if isinstance(operator, Elementwise):
         name = f"{operator.name} gradient"
-        return [msgspec.structs.replace(operator, name=name, operands=operator.operands + 1)]
-    return [msgspec.structs.replace(operator, backward=True)]
+        return [replace(operator, name=name, operands=operator.operands + 1)]
+    return [replace(operator, backward=True)]

@@ -7,7 +7,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench import FactError, Scope, System, item_bytes, load_registry
 from trnbench.peaks import engine_rate
@@ -88,7 +88,7 @@ def step(
     division = divide(described, layout, job)
     nearest = expectations(registry or load_registry(), {}).nearest(division, system, version=MODEL_VERSION)
     time = StepModel().time(division, system, constants_of(system))
-    return msgspec.structs.replace(time, nearest=nearest, least_s=floor_s(division, system))
+    return replace(time, nearest=nearest, least_s=floor_s(division, system))
 
 
 class Composition:
@@ -193,7 +193,7 @@ class Composition:
             timing = self.model.kernels.time(call, self.system, self.busy)
             made.kernel(name, _part(operator), call, timing)
             if apart and call.stays:
-                stored = msgspec.structs.replace(call, stays=False)
+                stored = replace(call, stays=False)
                 whole = self.model.kernels.time(stored, self.system, self.busy).all
                 made.round_trip(name, max(whole - timing.all, 0.0))
 

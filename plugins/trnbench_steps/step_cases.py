@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import Case, Evidence, Grade, Observation, Part, System, TrnbenchError, percent, show
 from trnbench_emulator.backend import MODEL, MODEL_VERSION
@@ -175,7 +176,7 @@ class StepCases:
         """Seconds by the other path, where it is not known which is taken."""
         if not path.other or any(path.name.startswith(name) for name, _ in own.sources):
             return None
-        job = msgspec.structs.replace(division.job, **{path.name: path.other})
+        job = replace(division.job, **{path.name: path.other})
         other = divide(division.model, division.layout, job)
         return self._model.time(other, system, constants_of(system), own).time_s
 

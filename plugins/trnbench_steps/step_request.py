@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.case_key import Value
 from trnbench.kernels.kernel import Axis, Case
@@ -149,8 +150,8 @@ class StepRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             layout["sequence_parallel"] = bool(layout["sequence_parallel"])
         return divide(
             self.loaded(),
-            msgspec.structs.replace(self.layout, **layout),
-            msgspec.structs.replace(self.job, **job),
+            replace(self.layout, **layout),
+            replace(self.job, **job),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench import Scope, System
 from trnbench_emulator.fabric.ask import ask
@@ -171,7 +171,7 @@ def _smallest(system: System, level: str, groups: Groups) -> tuple[System, Group
         for number in {group[0] // per_instance for group in groups}
     }
     if len(inside) == 1 and all(len({rank // per_instance for rank in group}) == 1 for group in groups):
-        return msgspec.structs.replace(system, size=1), inside.pop(), 1.0
+        return replace(system, size=1), inside.pop(), 1.0
     adapters = system.book.value(system.instance.parent, "efa_adapter_count", scope=Scope.INSTANCE)
     alone = all(len({rank // per_instance for rank in group}) == len(group) for group in groups)
     if alone and adapters and len({group[0] % per_instance for group in groups}) == per_instance:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.backend import Backend
 from trnbench.errors import NothingSelected
@@ -73,7 +73,7 @@ def _sample(subject: Subject) -> Plan | None:
             for case in (members[0], members[-1]):
                 chosen[case.id] = case
     merged = {name: system for planned in plans for name, system in planned.systems.items()}
-    return msgspec.structs.replace(plans[0], cases=tuple(chosen.values()), systems=merged)
+    return replace(plans[0], cases=tuple(chosen.values()), systems=merged)
 
 
 def _failed(measurements: Sequence[Measurement]) -> Iterator[Finding]:

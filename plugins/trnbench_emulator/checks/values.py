@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from trnbench.errors import NothingSelected, TrnbenchError
 from trnbench.generation import System
@@ -154,7 +154,7 @@ def _smaller(case: Case) -> Case:
     while operations(case) > ENOUGH and (point := smaller(case.kernel, case.key.point)) is not None:
         if case.kernel.requires(point) != case.kernel.requires(case.key.point):
             break
-        case = msgspec.structs.replace(case, key=msgspec.structs.replace(case.key, point=point))
+        case = replace(case, key=replace(case.key, point=point))
     return case
 
 

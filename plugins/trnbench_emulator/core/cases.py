@@ -7,8 +7,8 @@ import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from trnbench.errors import KernelError, TrnbenchError
 from trnbench.generation import System
@@ -144,12 +144,12 @@ class CaseModel:
             if split.refusal:
                 raise KernelError(split.refusal, try_="--division replicated")
             estimate = self.estimate(case, system)
-            return msgspec.structs.replace(estimate, **_of_shares(split, estimate))
+            return replace(estimate, **_of_shares(split, estimate))
         source = self.source(case)
         if source is not None:
             timing = self.time(case, source, system)
             estimate = _emulated(case, source, timing, self._profile(timing, self.kernels.table(system)))
-            return msgspec.structs.replace(estimate, doubts=doubts_of(timing, system))
+            return replace(estimate, doubts=doubts_of(timing, system))
         if case.kernel.spread is Spread.SHARED:
             raise KernelError(
                 f"{case.kernel.name} has no NKI source that takes {dict(case.key.point)}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.kernels.work import busbw_factor
 from trnbench_emulator import TICKS_PER_SECOND, ticks
@@ -120,7 +120,7 @@ class Answer:
         reached = self.planner.bound(self.carried.schedule, self.carried.network, reached=True)
         bounds = (self.bound.bandwidth_s, reached.bandwidth_s)
         found = waterfall(self.carried, self._free, bounds, self._latency, self._overhead)
-        return msgspec.structs.replace(found, residue=ticks(self.residue_s))
+        return replace(found, residue=ticks(self.residue_s))
 
     @property
     def latency_s(self) -> float:

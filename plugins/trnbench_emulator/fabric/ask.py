@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import TopologyError, UsageError, counted
 from trnbench.generation import System
@@ -56,7 +56,7 @@ def compared(question: Question) -> dict[str, float]:
     for name in planner.quick:
         if name not in seconds and not planner.too_many(name, quick=True):
             try:
-                seconds[name] = ask(msgspec.structs.replace(question, algorithm=name)).time_s
+                seconds[name] = ask(replace(question, algorithm=name)).time_s
             except NotPossible:
                 continue
     return seconds
@@ -70,7 +70,7 @@ def _of_ranks(question: Question, fabric: Fabric) -> Question:
     (group,) = question.groups
     check_groups(question.groups, fabric.size)
     ranks = () if group == tuple(range(fabric.size)) else group
-    return msgspec.structs.replace(question, groups=(), ranks=ranks)
+    return replace(question, groups=(), ranks=ranks)
 
 
 def _answered(fabric: Fabric, question: Question) -> Answer:
@@ -81,7 +81,7 @@ def _answered(fabric: Fabric, question: Question) -> Answer:
     if carried is not answer.carried:
         answer = Answer(question, answer.planner, carried, answer.said)
     if question.collective in (BROADCAST, REDUCE) and question.algorithm in (AUTO, BEST):
-        return _least(answer, ask(msgspec.structs.replace(question, collective=ALL_REDUCE)))
+        return _least(answer, ask(replace(question, collective=ALL_REDUCE)))
     return answer
 
 
@@ -93,7 +93,7 @@ def _least(half: Answer, whole: Answer) -> Answer:
     if whole.time_s >= half.time_s:
         return half
     choice = f"the all-reduce contains it: {whole.choice}"
-    carried = msgspec.structs.replace(whole.carried, tried={}, worth=(), left_out={}, choice=choice)
+    carried = replace(whole.carried, tried={}, worth=(), left_out={}, choice=choice)
     return Answer(half.question, half.planner, carried, whole.said, carrier=whole.carrier)
 
 
@@ -104,7 +104,7 @@ def _quickest(fabric: Fabric, question: Question) -> Answer:
         return answer
     for rate in sorted({left for _, _, left in question.degraded if 0 < left < 1}):
         dead = tuple((a, b, 0.0 if left <= rate else left) for a, b, left in question.degraded)
-        unused = msgspec.structs.replace(question, degraded=dead)
+        unused = replace(question, degraded=dead)
         with suppress(NotPossible, TopologyError):  # ranks that only they join
             other = _as_asked(fabric_of(unused.system, unused.options), unused)
             if other.time_s < answer.time_s:
@@ -129,14 +129,14 @@ def _as_asked(fabric: Fabric, question: Question) -> Answer:
         notes.append(
             f"beside {other.collective} of {company.size:,.0f} B by {meanwhile.schedule.algorithm}{where}"
         )
-    alone = Planner(fabric, msgspec.structs.replace(question, beside=()), every_rank=True)
+    alone = Planner(fabric, replace(question, beside=()), every_rank=True)
     together = _chosen(planner, question.algorithm, beside)
     by_itself = alone.carried(together.schedule.algorithm)
     together = within(together, by_itself, None)
     notes.append(f"{together.solution.time_s / by_itself.solution.time_s:.2f} times as long as alone")
     # What others cost counts as sharing links: latency and accesses at the ends are those of its own.
-    solution = msgspec.structs.replace(together.solution, latency_s=by_itself.solution.latency_s)
-    return Answer(question, planner, msgspec.structs.replace(together, solution=solution), tuple(notes))
+    solution = replace(together.solution, latency_s=by_itself.solution.latency_s)
+    return Answer(question, planner, replace(together, solution=solution), tuple(notes))
 
 
 def _from_inside(planner: Planner) -> Carried | None:
@@ -149,7 +149,7 @@ def _from_inside(planner: Planner) -> Carried | None:
     inside = [rank for rank in senders if rank != to and rank // per_device == to // per_device]
     if not inside:
         return None
-    return Planner(planner.fabric, msgspec.structs.replace(question, ranks=(to, *inside))).carried("")
+    return Planner(planner.fabric, replace(question, ranks=(to, *inside))).carried("")
 
 
 def _chosen(planner: Planner, algorithm: str, beside: Chains = ()) -> Carried:
@@ -172,12 +172,12 @@ def _auto(planner: Planner, beside: Chains) -> Carried:
     if rule is not None:
         name = rule.taken(planner.size)
         try:
-            return msgspec.structs.replace(planner.carried(name, beside), choice=rule.sentence)
+            return replace(planner.carried(name, beside), choice=rule.sentence)
         except NotPossible:
             why = f"{name} is not possible"
     best = _best(planner, planner.quick, beside, quick=True)
     several = f"best of {', '.join(best.worth)}" if len(best.worth) > 1 else "the only one possible"
-    return msgspec.structs.replace(best, choice=f"{why}: {several}")
+    return replace(best, choice=f"{why}: {several}")
 
 
 def _best(planner: Planner, names: Sequence[str], beside: Chains, *, quick: bool) -> Carried:
@@ -209,7 +209,7 @@ def _best(planner: Planner, names: Sequence[str], beside: Chains, *, quick: bool
         carried[name] = planner.carried(name, beside)
         best = min(carried, key=lambda each: (carried[each].solution.time_s, worth.index(each)))
     tried = {name: carried[name].solution.time_s for name in worth if name in carried}
-    return msgspec.structs.replace(carried[best], tried=tried, worth=worth, left_out=left_out)
+    return replace(carried[best], tried=tried, worth=worth, left_out=left_out)
 
 
 SENDRECV = "sendrecv"

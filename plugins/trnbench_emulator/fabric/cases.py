@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from trnbench.errors import KernelError, TopologyError, counted
 from trnbench.facts.fact import Scope
@@ -80,15 +80,10 @@ def scaling(fabric: Fabric, question: Question) -> list[list[float]]:
     system, per_device = fabric.system, fabric.ranks_per_device
     if fabric.clustered:
         counts = [2 * 8**k for k in range(6) if 2 * 8**k < system.size]
-        smaller = [
-            msgspec.structs.replace(question, system=msgspec.structs.replace(system, size=count))
-            for count in counts
-        ]
+        smaller = [replace(question, system=replace(system, size=count)) for count in counts]
     else:
         counts = [2**k for k in range(1, 12) if 2**k < system.devices and 2**k * per_device <= LARGEST_PART]
-        smaller = [
-            msgspec.structs.replace(question, ranks=tuple(range(count * per_device))) for count in counts
-        ]
+        smaller = [replace(question, ranks=tuple(range(count * per_device))) for count in counts]
     return [_point(ask(each)) for each in (*smaller, question)]
 
 
@@ -239,7 +234,7 @@ def _copy(case: Case, system: System) -> Estimate:
 def _few_instances(system: System) -> Fabric:
     """Of two instances, however many the cluster has."""
     fabric = fabric_of(system)
-    return fabric_of(msgspec.structs.replace(system, size=2)) if fabric.clustered else fabric
+    return fabric_of(replace(system, size=2)) if fabric.clustered else fabric
 
 
 def _longest(times: dict[str, float]) -> str:

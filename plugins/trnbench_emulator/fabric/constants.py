@@ -10,6 +10,7 @@ from math import inf
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import FactError
 from trnbench_emulator.fabric.algorithms.algorithm import ALL_REDUCE, REDUCE, REDUCE_SCATTER
@@ -75,7 +76,7 @@ def rules_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
                 cause="the last algorithm of take has no below_bytes",
                 try_="correct the row in costs.toml",
             )
-        rules.append(msgspec.structs.replace(rule, take=take))
+        rules.append(replace(rule, take=take))
     return tuple(rules)
 
 
@@ -125,7 +126,7 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
         reduces = collective in (ALL_REDUCE, REDUCE_SCATTER, REDUCE)
         gathers = collective not in (REDUCE_SCATTER, REDUCE)
         start = self.reduce_start * reduces + self.gather_start * gathers
-        return msgspec.structs.replace(schedule, startup_s=start * self.start_share, per_message_s=self.step)
+        return replace(schedule, startup_s=start * self.start_share, per_message_s=self.step)
 
     def residue_s(self, solved_s: float, start_s: float) -> float:
         """What is added to a collective solved in `solved_s`, `start_s` of which are its start."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import UnknownName, UsageError, counted
 from trnbench_emulator.fabric.algorithms.algorithm import PERMUTE, NotPossible
@@ -129,7 +129,7 @@ def _read(owner: int, reader: int, constants: Constants) -> Schedule:
     steps = (Step.of(asks), Step.of(comes))
     plan = constants.charged(Schedule(algorithm="read", chains=(steps,)), PERMUTE)
     # The request is no message of its own: one step is paid for.
-    return msgspec.structs.replace(plan, startup_s=plan.startup_s + plan.per_message_s, per_message_s=0.0)
+    return replace(plan, startup_s=plan.startup_s + plan.per_message_s, per_message_s=0.0)
 
 
 def _halves(count: int) -> list[tuple[int, int]]:

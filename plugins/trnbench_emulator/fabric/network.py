@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from trnbench.errors import TopologyError
 from trnbench.topology import Link, LinkKind, Node, NodeKind, Topology
@@ -207,7 +207,7 @@ class Network:
         )
         devices = {device: i for i, device in enumerate(dict.fromkeys(self.shared[r] for r in ranks))}
         return Network(
-            msgspec.structs.replace(self.topology, links=links),
+            replace(self.topology, links=links),
             ranks=[self.nodes[self.ranks[rank]].id for rank in ranks],
             shared=[devices[self.shared[rank]] for rank in ranks],
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import UnknownName, UsageError
 from trnbench_emulator.fabric.algorithms import ALGORITHMS, OVER_INSTANCES
@@ -142,7 +142,7 @@ class Planner:
     @cached_property
     def punctual(self) -> Planner:
         """Of the same ranks, none of them late."""
-        return self._of(msgspec.structs.replace(self.question, late=()))
+        return self._of(replace(self.question, late=()))
 
     def _of(self, other: Question) -> Planner:
         return Planner(fabric_of(other.system, other.options), other, every_rank=self.every_rank)
@@ -170,7 +170,7 @@ class Planner:
         """
         if self.messages:
             plan = pattern(self.collective, self.question.ranks, self.network.size, self.constants)
-            return msgspec.structs.replace(plan, scale=self.size)
+            return replace(plan, scale=self.size)
         self._check(name)
         if self.over_instances:
             algorithm, count = OVER_INSTANCES[name], self.fabric.system.size
@@ -187,7 +187,7 @@ class Planner:
             groups = self.groups or (range(self.ranks),)
             sent = self.collective == ALL_GATHER
             shared = with_shares(schedule, self.network, groups, self.parts, sent=sent)
-            return msgspec.structs.replace(shared, scale=self.size)
+            return replace(shared, scale=self.size)
         return schedule
 
     def bound(self, schedule: Schedule, network: Network, *, reached: bool = False) -> Bound:
@@ -259,7 +259,7 @@ class Planner:
         plans: dict[str, Schedule] = network.memo.setdefault("plans by name", {})
         if key not in plans:
             plans[key] = self.constants.charged(plan(), self.collective)
-        return msgspec.structs.replace(plans[key], scale=self.size, key=key)
+        return replace(plans[key], scale=self.size, key=key)
 
     def _check(self, name: str) -> None:
         what = self.question.collective if self.uneven else self.collective

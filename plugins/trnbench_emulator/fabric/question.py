@@ -6,6 +6,7 @@ from collections import Counter
 from math import isfinite
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.bounded.kinds import LATE, LEFT_OF_LINK, LEFT_OF_RANK, OVERSUBSCRIPTION
 from trnbench.errors import UnknownName, UsageError
@@ -164,13 +165,13 @@ class Question(Options, frozen=True, kw_only=True):
         """
         above = tuple(each for each in self.degraded if each[2] > 1)
         below = tuple(each for each in self.degraded if each[2] < 1)
-        least = msgspec.structs.replace(self, degraded=above, straggler=(), late=())
-        most = msgspec.structs.replace(self, degraded=below)
+        least = replace(self, degraded=above, straggler=(), late=())
+        most = replace(self, degraded=below)
         return [None if limit.options == self.options else limit for limit in (least, most)]
 
     def of(self, other: Beside) -> Question:
         """The question that `other` is, by itself."""
-        return msgspec.structs.replace(
+        return replace(
             self,
             collective=other.collective,
             size=other.size,

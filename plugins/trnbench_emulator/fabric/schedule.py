@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
+from msgspec.structs import replace
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,9 +76,9 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
             tuple(Step(moves=tuple(map(changed, step.moves)), times=step.times) for step in chain)
             for chain in self.chains
         )
-        return msgspec.structs.replace(self, chains=chains, key="")
+        return replace(self, chains=chains, key="")
 
     def sized(self) -> Schedule:
         """The same with every move in bytes, to be put together with others."""
-        sized = self.with_moves(lambda move: msgspec.structs.replace(move, size=move.size * self.scale))
-        return msgspec.structs.replace(sized, scale=1.0)
+        sized = self.with_moves(lambda move: replace(move, size=move.size * self.scale))
+        return replace(sized, scale=1.0)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.facts.units import show
 from trnbench.generation import System
@@ -63,7 +64,7 @@ def _others(question: Question) -> Iterator[tuple[str, str, str, str, Question]]
     system, fabric = question.system, fabric_of(question.system, question.options)
 
     def on(other: System) -> Question:
-        return msgspec.structs.replace(question, system=other)
+        return replace(question, system=other)
 
     for name in assumed(fabric):
         usual = system.book.assumptions[name]
@@ -75,7 +76,7 @@ def _others(question: Question) -> Iterator[tuple[str, str, str, str, Question]]
     for name, each in fabric.constants.ranged.items():
         for value in (each.low, each.high):
             if value != each.value:
-                system_then = msgspec.structs.replace(system, costs=_with(system.costs, each.path, value))
+                system_then = replace(system, costs=_with(system.costs, each.path, value))
                 told = f"{question.context} {name.replace('_', ' ')}"
                 yield told, f"{each.value:g}", f"{value:g}", each.reason, on(system_then)
     for name, readings in ((BUILDERS[reading], values) for reading, values in READINGS.items()):
@@ -84,7 +85,7 @@ def _others(question: Question) -> Iterator[tuple[str, str, str, str, Question]]
         now = getattr(question, name) or readings[0]
         for reading in readings:
             if reading != now:
-                other = msgspec.structs.replace(question, **{name: reading})
+                other = replace(question, **{name: reading})
                 yield name.replace("_", "-"), now, reading, "the documents can be read either way", other
 
 

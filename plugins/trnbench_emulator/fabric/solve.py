@@ -18,6 +18,7 @@ from itertools import zip_longest
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from trnbench_emulator import TICKS_PER_SECOND, ticks
 from trnbench_emulator.fabric.contention_free import contention_free
@@ -84,12 +85,12 @@ def within(carried: Carried, least: Carried | None, most: Carried | None) -> Car
     own = carried.solution
     if least is not None and own.total_ticks < least.solution.total_ticks:
         total = least.solution.total_ticks
-        longer = msgspec.structs.replace(
+        longer = replace(
             own, time_s=least.solution.time_s, total_ticks=total, idle=own.idle + total - own.total_ticks
         )
-        return msgspec.structs.replace(carried, solution=longer, tried={}, worth=(), limit=LEAST)
+        return replace(carried, solution=longer, tried={}, worth=(), limit=LEAST)
     if most is not None and own.total_ticks > most.solution.total_ticks:
-        return msgspec.structs.replace(most, tried={}, worth=(), limit=MOST)
+        return replace(most, tried={}, worth=(), limit=MOST)
     return carried
 
 
@@ -126,9 +127,9 @@ def solve_beside(network: Network, schedule: Schedule, others: Chains, *, most: 
     if not others:
         return solve(network, schedule, most=most)
     own = schedule.sized()
-    both = solve(network, msgspec.structs.replace(own, chains=own.chains + others), most=most)
+    both = solve(network, replace(own, chains=own.chains + others), most=most)
     total = max(both.ends[: len(own.chains)]) + ticks(own.startup_s)
-    return msgspec.structs.replace(
+    return replace(
         both, total_ticks=total, time_s=total / TICKS_PER_SECOND, span_s=max(both.time_s, both.span_s)
     )
 
@@ -214,7 +215,7 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
             outcome = simulated(classes, carrier.rates, before, limit, late, schedule.scale)
             if outcome is not None:
                 if isinstance(carrier, Orbits):
-                    outcome = msgspec.structs.replace(outcome, carried=carrier.carried(chains))
+                    outcome = replace(outcome, carried=carrier.carried(chains))
                 return outcome, latency, ", by classes"
     if too_much:
         assert chain is not None
@@ -224,7 +225,7 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
     flows, last = carrier.expanded(chains, before)
     outcome = simulate(Together(flows), carrier.rates, schedule.scale)
     ends = [max((outcome.arrival[i] for i in each), default=0) for each in last]
-    return msgspec.structs.replace(outcome, arrival=ends), latency, ""
+    return replace(outcome, arrival=ends), latency, ""
 
 
 def _begins(network: Network, chains: Sequence[Sequence[Step]]) -> int:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import TopologyError, UsageError, counted
 from trnbench.facts.fact import Scope
@@ -36,7 +37,7 @@ def with_endpoints(topology: Topology, system: System, ranks_per_device: int) ->
             nodes.append(node)
             links += [Link(node.id, device.id, RANK), Link(device.id, node.id, RANK)]
     classes = {**topology.classes, RANK: _rank_class(system, ranks_per_device)}
-    return msgspec.structs.replace(topology, nodes=tuple(nodes), links=tuple(links), classes=classes)
+    return replace(topology, nodes=tuple(nodes), links=tuple(links), classes=classes)
 
 
 def _core_rate(system: System) -> tuple[float, str]:
@@ -175,10 +176,10 @@ class Fabric:
         options.check()
         if options.level != "device" and system.cores_per_device == 1 and not _core_rate(system)[0]:
             # The only core is the device: it needs no link that no document tells of.
-            options = msgspec.structs.replace(options, level="device")
+            options = replace(options, level="device")
         self.system = system
         if not self.clustered:  # there is no network to carry less
-            options = msgspec.structs.replace(options, oversubscription=1.0)
+            options = replace(options, oversubscription=1.0)
         self.options = options
         self._small: dict[bool, Network] = {}
         self._groups: dict[tuple[int, ...], Network] = {}
@@ -330,7 +331,7 @@ class Fabric:
 
     def of_size(self, count: int) -> Fabric:
         """A cluster of so many instances, with the networks that instances alike have been built into."""
-        other = Fabric(msgspec.structs.replace(self.system, size=count), self.options)
+        other = Fabric(replace(self.system, size=count), self.options)
         if not self.irregular:
             other._small = self._small
         return other
@@ -370,7 +371,7 @@ class Fabric:
         return self.irregular.instances(self.topology, self.size // self.system.size)
 
     def _smaller(self, count: int) -> Topology:
-        return self._with_ranks(self._built(msgspec.structs.replace(self.system, size=count)))
+        return self._with_ranks(self._built(replace(self.system, size=count)))
 
     def groups(self, sizes: Mapping[str, int], name: str) -> list[list[int]]:
         """Ranks that belong together along one axis of a grid over all ranks: `groups.groups_along`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import UsageError
 from trnbench_emulator.fabric.network import Network
@@ -19,7 +19,7 @@ def spread(schedule: Schedule, part: Network, *groups: Sequence[int]) -> Schedul
     def moved(move: Move) -> Move:
         pairs = part.pairs_of(move)
         there = tuple((group[src], group[dst]) for group in groups for src, dst in pairs)
-        return msgspec.structs.replace(move, offset=None, pairs=there)
+        return replace(move, offset=None, pairs=there)
 
     return schedule.with_moves(moved)
 
@@ -28,7 +28,7 @@ def side_by_side(schedules: Sequence[Schedule], ranks: int) -> Schedule:
     """One of all: the schedules of groups of `ranks` ranks, each in chains of its own."""
     first = schedules[0]
     note = f"{len(schedules)} groups of {ranks} at once"
-    return msgspec.structs.replace(
+    return replace(
         first,
         chains=tuple(chain for schedule in schedules for chain in schedule.chains),
         note=f"{note}; {first.note}" if first.note else note,
@@ -61,11 +61,11 @@ def with_shares(
         return place[owner][0], place[owner][1], place[other][1]
 
     shared = tuple(
-        msgspec.structs.replace(moves[0], size=part, offset=None, pairs=tuple(sorted(pairs, key=order)))
+        replace(moves[0], size=part, offset=None, pairs=tuple(sorted(pairs, key=order)))
         for part, pairs in by_part.items()
         if part
     )
-    return msgspec.structs.replace(schedule, chains=((Step(moves=shared),),), key="")
+    return replace(schedule, chains=((Step(moves=shared),),), key="")
 
 
 def fractions(shares: Sequence[float]) -> tuple[float, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.case_key import CaseKey, Value
 from trnbench.generation import System
@@ -26,7 +26,7 @@ def beside_benchmark(
 ) -> KernelRun:
     """Of an installed kernel at a point of its axes: what a case of it says."""
     extent = extent_of(system, "core", 1)
-    extent = msgspec.structs.replace(
+    extent = replace(
         extent, scope=run.scope, cores=run.cores, devices=max(1, run.cores // system.cores_per_device)
     )
     key = CaseKey(
@@ -100,12 +100,10 @@ def _with(
     if nearest is None:
         return run
     if nearest.band is not None and not all(switch.on for switch in run.assumed):
-        nearest = msgspec.structs.replace(nearest, note=SHIPPED)  # measured with every switch on
+        nearest = replace(nearest, note=SHIPPED)  # measured with every switch on
     remark = above(metric.value, metric, nearest.best) if metric is not None else ""
     note = "; ".join(filter(None, (evidence.note, remark)))
-    return msgspec.structs.replace(
-        run, evidence=msgspec.structs.replace(evidence, nearest=nearest, note=note)
-    )
+    return replace(run, evidence=replace(evidence, nearest=nearest, note=note))
 
 
 def _source_of(kernel: Any) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
@@ -174,7 +175,7 @@ _FUNCTIONS: tuple[Function, ...] = (
 FUNCTIONS: dict[str, Function] = {function.name: function for function in _FUNCTIONS}
 
 EVERYWHERE = {
-    name: msgspec.structs.replace(function, domain=None)
+    name: replace(function, domain=None)
     for name, function in FUNCTIONS.items()
     if function.domain is not None
 }

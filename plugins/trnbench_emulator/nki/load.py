@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import BadInput, KernelError, MissingFile, UnknownName, UsageError
 from trnbench_emulator.nki import site
@@ -90,7 +90,7 @@ def _chosen(
         if own:
             raise _broken(own[0].error, Path(file).name, str(Path(file)))
         raise refusal(function) if is_stand_in(function) else _unknown(kind, name, file, module)
-    provided = msgspec.structs.replace(
+    provided = replace(
         provided,
         absent=tuple(imports.absent),
         faults=tuple(f"{fault.place}: {fault}" for fault in imports.faults),
@@ -104,7 +104,7 @@ def _chosen(
             cause="a kernel is a function, usually decorated with @nki.jit",
         )
     if isinstance(function, Beta1Kernel):
-        provided = msgspec.structs.replace(provided, dialect="Beta 1")
+        provided = replace(provided, dialect="Beta 1")
     return function, module, provided
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench_emulator.nki import isa, language
 from trnbench_emulator.nki.importer import OURS
@@ -55,7 +56,7 @@ class Use(msgspec.Struct, frozen=True):
             wanted = ((keyword, ""), (keyword, full))
             told = next((each for each in changes() if (each.keyword, each.name) in wanted), None)
             if told:
-                yield msgspec.structs.replace(told, name=full)
+                yield replace(told, name=full)
             elif self._unknown(module, keyword):
                 yield Gone(name=full, keyword=keyword)
 

@@ -17,7 +17,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import TrnbenchError
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions, negations
@@ -173,7 +173,7 @@ def _loaded(file: Path, source: KernelSource) -> tuple[Any, Provided]:
     if maker.item is not None:
         kernel = kernel[maker.item]
     if isinstance(kernel, Beta1Kernel):
-        by = msgspec.structs.replace(by, dialect="Beta 1")
+        by = replace(by, dialect="Beta 1")
     return kernel, by
 
 

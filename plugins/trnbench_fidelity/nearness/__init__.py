@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench import BadInput, Case, Fidelity, Grade, Measurement, Metric, Scope, System, TrnbenchError, show
 from trnbench.results.expectation import SHIPPED, above
@@ -186,9 +186,7 @@ class Nearby:
             nearest = Nearest(kind=Nearness.NONE, note=f"{why}: {type(error).__name__}: {error}")
         remark = above(metric.value, metric, nearest.best)
         note = "; ".join(filter(None, (evidence.note, remark)))
-        return msgspec.structs.replace(
-            measurement, evidence=msgspec.structs.replace(evidence, nearest=nearest, note=note)
-        )
+        return replace(measurement, evidence=replace(evidence, nearest=nearest, note=note))
 
     def of(
         self,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import BadInput, Band, Case, Generation, Nearness
 from trnbench.case_key import CaseKey, Division
@@ -198,7 +199,7 @@ def _around(band: Band | None, inner: Band | None) -> Band | None:
     """`band` with no end inside those of `inner`."""
     if band is None or inner is None:
         return band
-    return msgspec.structs.replace(band, low=min(band.low, inner.low), high=max(band.high, inner.high))
+    return replace(band, low=min(band.low, inner.low), high=max(band.high, inner.high))
 
 
 def widened(band: Band | None, towards: Band, name: str) -> Band:
@@ -209,7 +210,7 @@ def widened(band: Band | None, towards: Band, name: str) -> Band:
     lacking = max(0.0, 1.0 - band.votes / ENOUGH)
     if not lacking:
         return band
-    return msgspec.structs.replace(
+    return replace(
         band,
         low=band.low + lacking * min(0.0, towards.low - band.low),
         high=band.high + lacking * max(0.0, towards.high - band.high),
@@ -218,7 +219,7 @@ def widened(band: Band | None, towards: Band, name: str) -> Band:
 
 
 def _rounded(band: Band) -> Band:
-    return msgspec.structs.replace(band, low=round(band.low, DIGITS), high=round(band.high, DIGITS))
+    return replace(band, low=round(band.low, DIGITS), high=round(band.high, DIGITS))
 
 
 RANGES = "ranges"
@@ -266,7 +267,7 @@ def over(band: Band, ends: Ends | None) -> Band:
     if ends is None or (band.low <= ends[0] and ends[1] <= band.high):
         return band
     low, high = min(band.low, ends[0]), max(band.high, ends[1])
-    return msgspec.structs.replace(band, low=low, high=high, widened=ASSUMED if band.votes else band.widened)
+    return replace(band, low=low, high=high, widened=ASSUMED if band.votes else band.widened)
 
 
 def ends_of(times: Iterable[float], usual: float) -> Ends | None:

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import Nearness, Scope, Spread
 from trnbench.grouping import grouped
@@ -329,5 +330,5 @@ def of_kernel(
         theirs = PurePath(point.kernel[0]).parts
         if theirs and path[-len(theirs) :] == theirs:
             of = point.subject
-            return msgspec.structs.replace(subject, program=of.program, operation=of.operation)
+            return replace(subject, program=of.program, operation=of.operation)
     return subject

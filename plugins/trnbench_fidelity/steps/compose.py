@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import System, TrnbenchError
 from trnbench_fidelity.point import NotEmulated
@@ -68,7 +69,7 @@ def composed(point: PublishedStep, registry: Registry) -> Composed:
     try:
         model = load_model(point.model)
         if not point.head:
-            model = msgspec.structs.replace(model, head=False, head_bias=False)
+            model = replace(model, head=False, head_bias=False)
         division = divide(model, point.layout, point.job)
         system = registry.system(point.system)
         lies = fit(division, system)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import Case, Grade, Measurement, Nearest, Nearness, Scope, System, TrnbenchError
 from trnbench.bounded import TABLE, read_file
@@ -147,4 +148,4 @@ def step_measurement(nearby: Nearby, measurement: Measurement, case: Case, syste
 
     division = requested(case).at(case.key.point)
     nearest = nearest_step(division, system, nearby, evidence.version)
-    return msgspec.structs.replace(measurement, evidence=msgspec.structs.replace(evidence, nearest=nearest))
+    return replace(measurement, evidence=replace(evidence, nearest=nearest))

@@ -7,6 +7,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import System, TrnbenchError, item_bytes
 from trnbench.digest import digest_of
@@ -41,7 +42,7 @@ def answers(registry: Registry, points: Iterable[PublishedStep]) -> Iterator[Ste
     for point in every:
         try:
             answer = _answer(composed(point, registry), model, registry)
-            yield msgspec.structs.replace(answer, span_s=spans.get(point.id))
+            yield replace(answer, span_s=spans.get(point.id))
         except (NotEmulated, TrnbenchError) as error:  # a layout that cannot be timed costs its own point
             why = error.why if isinstance(error, NotEmulated) else error.what
             yield StepAnswer(id=point.id, generation=point.generation, why=why)
@@ -67,9 +68,9 @@ def _answer(step: Composed, model: StepModel, registry: Registry) -> StepAnswer:
 
 def _row(parts: StepParts, stage: int) -> tuple[float, ...]:
     """A stage alone is linear in the constants."""
-    one = msgspec.structs.replace(parts, stages=(parts.stages[stage],))
+    one = replace(parts, stages=(parts.stages[stage],))
     base = one.time(NONE).time_s
-    return (base, *(one.time(msgspec.structs.replace(NONE, **{name: 1.0})).time_s - base for name in NAMES))
+    return (base, *(one.time(replace(NONE, **{name: 1.0})).time_s - base for name in NAMES))
 
 
 A_LAYER = 2
@@ -138,7 +139,7 @@ def compared(
     points = errors_of(registry, kept)
     lies = _lying_inside(registry, kept, points)
     then = frozen_errors(registry)
-    points = [msgspec.structs.replace(p, inside=lies.get(p.id), e_frozen=then.get(p.id)) for p in points]
+    points = [replace(p, inside=lies.get(p.id), e_frozen=then.get(p.id)) for p in points]
     if systems:
         wanted = {
             point.id

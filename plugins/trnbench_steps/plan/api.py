@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench import System, UsageError, load_registry
 from trnbench.run.selection import Selection, choose_instances
@@ -45,7 +45,7 @@ def plan(
     wanted = goal_of(registry, model, **{"named_facts": facts, **goal})
     known = read_prices(Path(prices)) if isinstance(prices, Path | str) else tuple(prices)
     if known and "by" not in goal:
-        wanted = msgspec.structs.replace(wanted, by=By.DOLLARS)
+        wanted = replace(wanted, by=By.DOLLARS)
     if wanted.by is By.DOLLARS and not known:
         raise UsageError(
             "--by dollars has no prices to go by",

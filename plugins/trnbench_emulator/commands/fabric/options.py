@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.bounded import kinds
 from trnbench.errors import UsageError, counted, cut
@@ -29,7 +29,7 @@ def fabric_of(state: Session, options: dict[str, Any], *, size: int | None = Non
     """
     system = state.registry.system(options["instance"], state.facts_of(options["facts"]))
     if size is not None:
-        system = msgspec.structs.replace(system, size=size)
+        system = replace(system, size=size)
     readings = readings_of(options["readings"])
     taken = [reading for reading, option in BUILDERS.items() if system.takes(option)]
     for reading, option in BUILDERS.items():
@@ -56,7 +56,7 @@ def fabric_of(state: Session, options: dict[str, Any], *, size: int | None = Non
         return built(system, chosen)
     topology = built(system, chosen).topology
     degraded = tuple(each for text in links for each in _degraded(text, topology))
-    return built(system, msgspec.structs.replace(chosen, degraded=degraded))
+    return built(system, replace(chosen, degraded=degraded))
 
 
 Stragglers = tuple[tuple[int, float], ...]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import Session
 from trnbench.case_key import Value
@@ -70,7 +71,7 @@ class Loaded(msgspec.Struct, frozen=True):
 
     def as_grid(self, sizes: Sequence[int]) -> Loaded:
         """Launched as so many programs; as it is where there are none. Raises `UsageError`."""
-        return msgspec.structs.replace(self, kernel=launched(self.kernel, sizes)) if sizes else self
+        return replace(self, kernel=launched(self.kernel, sizes)) if sizes else self
 
 
 def load(ref: str, nki: str, timeout_s: float = 0.0) -> Loaded:

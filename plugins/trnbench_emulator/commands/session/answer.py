@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import KernelError, TrnbenchError, UsageError, cut
 from trnbench.facts.units import percent, show
@@ -58,7 +59,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             file, line = place[1], int(place[2])
         kind = _kind(error)
         if kind == "memory":  # the limit of the session: a kernel takes it for all that the machine has
-            return msgspec.structs.replace(OUT_OF_MEMORY, file=file, line=line)
+            return replace(OUT_OF_MEMORY, file=file, line=line)
         return cls(kind=kind, what=error.what, file=file, line=line, cause=error.cause, remedy=error.try_)
 
 

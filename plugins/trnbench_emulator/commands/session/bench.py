@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import UsageError
 from trnbench.facts.fact import PeakPolicy
@@ -89,7 +89,7 @@ class Bench:
                 answer = self._answered(candidate, arguments, seconds)
         except Exception as error:
             answer = Answer.refused(Problem.of(error))
-        return msgspec.structs.replace(answer, id=candidate.id)
+        return replace(answer, id=candidate.id)
 
     def forget(self, kept: int = 0) -> None:
         """Programs that are loaded, but for the last `kept`."""

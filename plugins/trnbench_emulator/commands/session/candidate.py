@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.bounded import kinds
 from trnbench.errors import BadInput, MissingFile, UsageError, quoted
@@ -83,7 +84,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def digest(self, text: bytes) -> str:
         """Of all that an answer follows from, but for files that are imported."""
-        plain = msgspec.structs.replace(self, id=None, source="", arguments=shown(self.arguments))
+        plain = replace(self, id=None, source="", arguments=shown(self.arguments))
         files = [Path(ref.partition("::")[0]) for ref in (self.reference, self.inputs) if "::" in ref]
         texts = [text, *(file.read_bytes() for file in files if file.is_file())]
         return hashlib.sha256(msgspec.msgpack.encode((plain, texts))).hexdigest()

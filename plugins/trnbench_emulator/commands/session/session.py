@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench import Session as Command
 from trnbench.bounded import kinds
@@ -113,7 +114,7 @@ class Session:
             return Answer.refused(Problem.of(error), asked.id)
         known = self._answers.get(digest)
         if known is not None:
-            return msgspec.structs.replace(known, id=asked.id, repeated=True)
+            return replace(known, id=asked.id, repeated=True)
         try:
             if self.trusted:  # in this process; its limit is an alarm, where there can be one
                 answer = self._bench.answer(asked, asked.texts(), self.seconds if can_limit() else 0.0)
@@ -176,7 +177,7 @@ class Session:
         ties = tuple(alike)
         alike.append(asked.id)
         del alike[:-KEPT]
-        return msgspec.structs.replace(answer, ties=ties)
+        return replace(answer, ties=ties)
 
 
 LONGEST_LINE = 16 << 20

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench_emulator.compiler import Assumptions
 from trnbench_emulator.nki.constraints import elementwise
@@ -282,7 +282,7 @@ def _reading(
     if op is None:
         moved = sum(view.form.nbytes for view in each.reads if id(view) in views)
         places = elementwise(*(view.form for view in (*each.writes, *reads)))
-        op = ops[key] = msgspec.structs.replace(
+        op = ops[key] = replace(
             each.op,
             variables={
                 name: places[name] if name in _WHERE else value for name, value in each.op.variables.items()
@@ -293,4 +293,4 @@ def _reading(
                 "psum_read": each.op.traffic.get("psum_read", 0) + moved,
             },
         )
-    return msgspec.structs.replace(each, op=op, reads=reads)
+    return replace(each, op=op, reads=reads)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import chain, count
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench_emulator.nki import isa
 from trnbench_emulator.nki.beta1.deferral import ROUNDS
@@ -219,7 +219,7 @@ class Residence:
             return  # the instruction itself comes again
         load = self._loads.get(tile)
         if load is not None:
-            yield msgspec.structs.replace(load, writes=(_at(load.writes[0], fresh),))
+            yield replace(load, writes=(_at(load.writes[0], fresh),))
         elif tile in self._copies:
             yield self._transfer(NkiTensor(fresh, form, 0), self._copies[tile], each)
 
@@ -277,7 +277,7 @@ class Residence:
     def _moved(self, each: Instruction) -> Instruction:
         """The instruction on the places its tiles have now."""
         reads, writes = (tuple(map(self._now, views)) for views in (each.reads, each.writes))
-        return msgspec.structs.replace(each, writes=writes, reads=reads)
+        return replace(each, writes=writes, reads=reads)
 
     def _now(self, view: NkiTensor) -> NkiTensor:
         held = self._held.get(self._same.get(view.storage, view.storage))
@@ -292,7 +292,7 @@ class Residence:
             isa.dma_copy(dst, src)
         finally:
             recorder.issue, recorder.functional, recorder.shadow = before, functional, shadow
-        return msgspec.structs.replace(transfers.instructions[0], file=each.file, line=each.line)
+        return replace(transfers.instructions[0], file=each.file, line=each.line)
 
 
 def _indirect(instructions: Sequence[Instruction]) -> set[Storage]:

@@ -9,7 +9,7 @@ from math import prod
 from numbers import Number
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
@@ -119,7 +119,7 @@ class Tile(Arithmetic, View, eq=False):
         kind = dtype_of(dtype)
         if kind.size != self.dtype.size:
             raise KernelError(f"view: {self!r} cannot be read as {kind} ({site.here()})")
-        return msgspec.structs.replace(self, dtype=kind)
+        return replace(self, dtype=kind)
 
     def astype(self, dtype: Any) -> Tile:
         copied: Tile = CALLS["copy"](self, dtype=dtype)

@@ -6,6 +6,7 @@ from math import prod
 from typing import Any, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
@@ -64,7 +65,7 @@ class View(msgspec.Struct, eq=False):
 
     def like(self, shape: Sizes, strides: Sizes, kinds: tuple[str, ...]) -> Self:
         """Another view from the same place on."""
-        return msgspec.structs.replace(self, shape=shape, strides=strides, kinds=kinds)
+        return replace(self, shape=shape, strides=strides, kinds=kinds)
 
     def __getitem__(self, index: Any) -> Self:
         """The part that `index` picks. What leaves the tensor is noted: a mask may keep it inside."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.shadow.finding import Finding
@@ -54,7 +54,7 @@ class Notes:
         key = (rule, place or self.writes[-1].place, storage.life.site, storage.name, storage.form)
         before = self.findings.get(key)
         if before is not None:
-            self.findings[key] = msgspec.structs.replace(before, times=before.times + 1)
+            self.findings[key] = replace(before, times=before.times + 1)
             return key
         self.findings[key] = Finding(
             rule=rule,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.op import DMA, TENSOR, Op
@@ -171,7 +171,7 @@ class Shadow(Notes):
             reading = self.findings.get(key)
             if reading is not None and reading.rule == "uninitialised-read":
                 what = f"{reading.what}, and output {position} depends on them"
-                self.findings[key] = msgspec.structs.replace(reading, rule="uninitialised", what=what)
+                self.findings[key] = replace(reading, rule="uninitialised", what=what)
 
     def _read(self, view: NkiTensor, program: int) -> Any:
         """The numbers of what is read; None where there is nothing to say about them."""
