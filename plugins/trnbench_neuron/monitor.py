@@ -17,7 +17,6 @@ import msgspec
 from msgspec.structs import replace
 
 from trnbench import NotJson, parse_json
-from trnbench.measure.noise import text_of
 from trnbench_neuron.tool import at, end, kill, list_of, number, start
 from trnbench_neuron.toolbox import Toolbox, ToolError
 
@@ -70,8 +69,8 @@ def name(root: Path) -> Name:
     """What device 0 calls itself; empty words where the driver's folder does not say."""
     folder = root / "neuron0" / "info" / "architecture"
     return Name(
-        device=text_of(folder / "device_name"),
-        architecture=text_of(folder / "arch_type"),
+        device=_text(folder / "device_name"),
+        architecture=_text(folder / "arch_type"),
     )
 
 
@@ -93,17 +92,24 @@ def _sum(paths: Iterable[Path]) -> float | None:
     values = [
         value
         for path in paths
-        if (value := number(text_of(path / "total" if path.is_dir() else path))) is not None
+        if (value := number(_text(path / "total" if path.is_dir() else path))) is not None
     ]
     return sum(values) if values else None
 
 
 def _power(path: Path) -> float | None:
     """<status>,<timestamp>,<min>,<max>,<average>, in percent of the maximum."""
-    fields = text_of(path).split(",")
+    fields = _text(path).split(",")
     if len(fields) != 5 or fields[0] != "POWER_STATUS_VALID":
         return None
     return number(fields[4].strip().rstrip("%"))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
 
 
 NAME = "neuron-monitor"

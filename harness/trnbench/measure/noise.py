@@ -45,7 +45,7 @@ def _noise(name: str, found: str, *, quiet: bool, advice: str) -> Noise:
 
 
 def _governor(sys: Path) -> Noise:
-    governor = text_of(sys / "devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    governor = _text(sys / "devices/system/cpu/cpu0/cpufreq/scaling_governor")
     return _noise(
         "clock governor",
         governor or "not told: the clock is not ours to set",
@@ -56,7 +56,7 @@ def _governor(sys: Path) -> Noise:
 
 def _boost(sys: Path) -> Iterator[Noise]:
     cpu = sys / "devices/system/cpu"
-    boost, no_turbo = text_of(cpu / "cpufreq/boost"), text_of(cpu / "intel_pstate/no_turbo")
+    boost, no_turbo = _text(cpu / "cpufreq/boost"), _text(cpu / "intel_pstate/no_turbo")
     if boost or no_turbo:
         on = boost == "1" or no_turbo == "0"
         yield _noise(
@@ -87,7 +87,7 @@ def _others(count: int) -> Noise:
 
 def _clock(sys: Path) -> Noise:
     tick = tick_of(time.perf_counter)
-    source = text_of(sys / "devices/system/clocksource/clocksource0/current_clocksource") or "unknown source"
+    source = _text(sys / "devices/system/clocksource/clocksource0/current_clocksource") or "unknown source"
     return _noise(
         "timer",
         f"{source}, read in {show(tick, 's')}",
@@ -118,7 +118,7 @@ def _gaps(lost: float) -> Noise:
 
 
 def _steal(proc: Path) -> Iterator[Noise]:
-    for line in text_of(proc / "stat").splitlines():
+    for line in _text(proc / "stat").splitlines():
         words = line.split()
         if words[:1] == ["cpu"] and len(words) > 8:
             total = sum(int(word) for word in words[1:9]) or 1
@@ -132,7 +132,7 @@ def _steal(proc: Path) -> Iterator[Noise]:
 
 
 def _quota(sys: Path) -> Iterator[Noise]:
-    quota, _, period = text_of(sys / "fs/cgroup/cpu.max").partition(" ")
+    quota, _, period = _text(sys / "fs/cgroup/cpu.max").partition(" ")
     if quota.isdigit() and period.strip().isdigit():
         yield _noise(
             "processor quota",
@@ -144,7 +144,7 @@ def _quota(sys: Path) -> Iterator[Noise]:
 
 def _load_average(proc: Path) -> float:
     try:
-        return float(text_of(proc / "loadavg").split()[0])
+        return float(_text(proc / "loadavg").split()[0])
     except (IndexError, ValueError):
         return 0.0
 
@@ -153,13 +153,12 @@ def _running(proc: Path) -> int:
     """Processes in state R, this one left out."""
     own, count = str(os.getpid()), 0
     for path in proc.glob("[0-9]*/stat"):
-        if path.parent.name != own and (told := text_of(path)):
+        if path.parent.name != own and (told := _text(path)):
             count += told.rpartition(")")[2].split()[:1] == ["R"]
     return count
 
 
-def text_of(path: Path) -> str:
-    """What the file says, without space around it; "" where it cannot be read."""
+def _text(path: Path) -> str:
     try:
         return path.read_text(errors="replace").strip()
     except OSError:

@@ -41,7 +41,7 @@ class Said(NamedTuple):
         return f"{self.subject}: {self.result}{self.share}{self.promise}. {self.trust}".rstrip()
 
 
-def said(line: Line, alike: int) -> Said:
+def said(line: Line, alike: int = 0) -> Said:
     """The words of `line`; every number in them is a field of it.
 
     `alike`: how many of the lines that follow have no interval for the same reason; −1 where a line before
