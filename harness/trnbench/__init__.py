@@ -48,6 +48,7 @@ _HOMES = {
     "measure.conditions": "disturbed Watch",
     "measure.observe": "observe",
     "measure.session": "host_flush Timing",
+    "record": "Record",
     "reference": "resolve",
     "registry": "load_registry",
     "results.digest": "shortened",

@@ -93,6 +93,7 @@ from trnbench.measure.conditions import disturbed as disturbed
 from trnbench.measure.observe import observe as observe
 from trnbench.measure.session import Timing as Timing
 from trnbench.measure.session import host_flush as host_flush
+from trnbench.record import Record as Record
 from trnbench.reference import resolve as resolve
 from trnbench.registry import load_registry as load_registry
 from trnbench.registry.hookspecs import hookimpl as hookimpl
@@ -300,6 +301,7 @@ __all__ = [
     "PublishedAs",
     "Reason",
     "Recompute",
+    "Record",
     "Rule",
     "RuleDirection",
     "Run",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-import msgspec
-
 from trnbench.facts.fact import FactBook
 from trnbench.facts.units import show
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
+from trnbench.record import Record
 from trnbench.results.measurement import Conditions, Evidence, Part, Reason
 
 GROWTH_LEAST = 0.25
@@ -20,7 +19,7 @@ COUNTERS_WITHIN = 0.05
 """How far what the device counted may lie from what the formula counts."""
 
 
-class Growth(msgspec.Struct, frozen=True, kw_only=True):
+class Growth(Record, kw_only=True):
     """Two amounts of the same work and their times; `floor_s` is what a call without work takes."""
 
     work_ratio: float
@@ -50,7 +49,7 @@ class Growth(msgspec.Struct, frozen=True, kw_only=True):
         return f"{words} (a call without work takes as long)" if self.hidden else words
 
 
-class Clocks(msgspec.Struct, frozen=True, kw_only=True):
+class Clocks(Record, kw_only=True):
     """One call by two clocks; `floor_s` is what the host takes for a call without work."""
 
     host_s: float
@@ -72,7 +71,7 @@ class Clocks(msgspec.Struct, frozen=True, kw_only=True):
         return ""
 
 
-class Proof(msgspec.Struct, frozen=True, kw_only=True):
+class Proof(Record, kw_only=True):
     """Empty fields are missing evidence."""
 
     device: str = ""  # how the device named itself
@@ -120,7 +119,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
         return (*reasons, *self.backlog)
 
 
-class Detection(msgspec.Struct, frozen=True, kw_only=True):
+class Detection(Record, kw_only=True):
     """Can this backend run here? `instance` is the machine found ("" where any can be emulated).
 
     `also` names further systems that it measures here: the same machine, arranged in another way. Where
@@ -142,7 +141,7 @@ other fact is named as a cause of another time. `facts_read_KIND` is what cases 
 implementation follow from: metrics, `assumption:NAME` (or `*`) and, of a cost file, `cost:TABLE`."""
 
 
-class Observation(msgspec.Struct, frozen=True, kw_only=True):
+class Observation(Record, kw_only=True):
     """What a backend saw; the runner derives metrics from it and judges them.
 
     `time_s` per repetition of the case. On failure `reason` is set and the rest may be empty.
@@ -174,7 +173,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     conditions: Conditions | None = None
 
 
-class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+class Calibration(Record, kw_only=True):
     """Facts that a backend measured of its machine, and in `notes` why there are not more."""
 
     book: FactBook = FactBook()
@@ -227,7 +226,7 @@ class Reproducible(Protocol):
         and that of the system's topology."""
 
 
-class Witness(msgspec.Struct, frozen=True, kw_only=True):
+class Witness(Record, kw_only=True):
     """What a machine has to say of itself when the last sample is taken: clocks, power, stragglers.
 
     `doubts` make the number suspect, `notes` are read beside it.
@@ -243,7 +242,7 @@ Recorded: TypeAlias = dict[str, str | int | float | bool]
 """Settings that a measurement keeps, by their names."""
 
 
-class Program(msgspec.Struct, frozen=True, kw_only=True):
+class Program(Record, kw_only=True):
     """What an implementation returns: `prepare(point, extent, rng) -> Program`.
 
     - `run()`: one call. It returns when the work is done, never when it is queued: nothing outside

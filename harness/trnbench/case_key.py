@@ -5,9 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TypeAlias
 
-import msgspec
-
 from trnbench.facts.fact import Scope
+from trnbench.record import Record
 
 Value: TypeAlias = int | float | str | bool
 """What an axis can hold."""
@@ -23,7 +22,7 @@ class Division(StrEnum):
     SHARDED = "sharded"  # each does its share of it
 
 
-class CaseKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CaseKey(Record, kw_only=True, forbid_unknown_fields=True):
     """What was asked for. `fullname` is the same on every generation and evidence grade."""
 
     kernel: str

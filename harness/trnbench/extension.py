@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-import msgspec
-
 from trnbench.errors import UsageError
+from trnbench.record import Record
 from trnbench.reference import Ref
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from trnbench.results.run import Run
 
 
-class ExecutorEntry(msgspec.Struct, frozen=True, kw_only=True):
+class ExecutorEntry(Record, kw_only=True):
     """An executor, by the `name` that --executor takes.
 
     `open` references `(jobs) -> context manager of an Executor`; it raises `UsageError` where there is none
@@ -29,7 +28,7 @@ class ExecutorEntry(msgspec.Struct, frozen=True, kw_only=True):
     detect: Ref = ""
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class Check(Record, kw_only=True):
     """A check of plugins, by the name that `trnbench plugin check --only` takes.
 
     `check` references `(subject) -> iterator of str and Finding` (`trnbench.testing`): the name of each thing
@@ -42,7 +41,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...] = ()
 
 
-class Expectation(msgspec.Struct, frozen=True, kw_only=True):
+class Expectation(Record, kw_only=True):
     """A source of evidence, as a plugin yields it.
 
     `beside` references `(registry, systems, cases, cache) -> Expectations`: systems by name, the cases of a
@@ -55,7 +54,7 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     fidelity: Ref = ""
 
 
-class Trace(msgspec.Struct, frozen=True, kw_only=True):
+class Trace(Record, kw_only=True):
     """`name` is that of the backend whose cases it draws, as a plugin yields it.
 
     `timeline` references `(measurement, registry, about, limit) -> TraceFile`: `about` are words for the
@@ -105,7 +104,7 @@ WORKLOAD_FAMILY = "workload"
 """Of kernels that are steps of models."""
 
 
-class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
+class ModelFile(Record, kw_only=True):
     """A model by data: a TOML file as docs/workloads.md shows, or a Hugging Face config.json. No file is read
     until somebody asks for the model by `name`."""
 
@@ -113,7 +112,7 @@ class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
 
 
-class StepKernel(msgspec.Struct, frozen=True, kw_only=True):
+class StepKernel(Record, kw_only=True):
     """An NKI kernel for an operator of a step, by the name that `--operator` takes.
 
     `operator` says what it does ("attention", "norm", or an operator's name: "mlp up"), `kernel` references
@@ -128,7 +127,7 @@ class StepKernel(msgspec.Struct, frozen=True, kw_only=True):
 Depth: TypeAlias = Literal[1, 2, 3]
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True):
+class Section(Record, kw_only=True):
     """A section of the HTML report.
 
     `render` references `(runs: Sequence[Run]) -> str`: a safe HTML fragment (markupsafe.Markup),
@@ -149,7 +148,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     fill: str = ""  # "trnbench run --backend neuron, as root"
 
 
-class Format(msgspec.Struct, frozen=True, kw_only=True):
+class Format(Record, kw_only=True):
     """An output format. `write` references `(runs: Sequence[Run]) -> bytes`.
 
     A `page` is made of sections and is given them: `(runs, sections: Sequence[Section]) -> bytes`; one that
@@ -166,7 +165,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     part: str = ""  # "headline", "scoreboard", …
 
 
-class Page(msgspec.Struct, frozen=True, kw_only=True):
+class Page(Record, kw_only=True):
     """The file of a command that shows something else than runs. `write` references a function of what
     the command found that returns bytes: for "history" the HTML page of a sequence of `trnbench.CaseHistory`,
     for "plan" the SVG drawing of one `trnbench.Pareto`. That of "site" takes one `trnbench.Site` and yields
@@ -191,7 +190,7 @@ class Site(NamedTuple):
     memory: Mapping[str, Any]
 
 
-class Importer(msgspec.Struct, frozen=True, kw_only=True):
+class Importer(Record, kw_only=True):
     """A reader of another tool's results, for `trnbench import FILE --from NAME`.
 
     `read` references `(data: bytes) -> ImportedRun`, or a `Run`, or a sequence of runs. What it cannot read

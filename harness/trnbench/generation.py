@@ -8,17 +8,16 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
-
 from trnbench.errors import PluginError, TopologyError, TrnbenchError, brief, counted
 from trnbench.facts.fact import Assembly, FactBook, Scope
+from trnbench.record import Record
 from trnbench.reference import Ref, resolve
 
 if TYPE_CHECKING:
     from trnbench.topology.graph import Topology
 
 
-class Instance(msgspec.Struct, frozen=True, kw_only=True):
+class Instance(Record, kw_only=True):
     """A system that can be rented or racked; only names and references, nothing is read.
 
     Counts (devices, hosts) come from facts of subject `name`. `topology` is a builder
@@ -41,7 +40,7 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
     stack: tuple[str, ...] = ("nki", "torch", "collective", "model")  # kinds of implementation it can run
 
 
-class FormerPaths(msgspec.Struct, frozen=True, kw_only=True):
+class FormerPaths(Record, kw_only=True):
     """Paths that a generation of contract 1 to 3 gives by names of their own.
 
     `published_steps` and `untouched` are still read. The others held answers, which are in `answers` now.
@@ -126,7 +125,7 @@ LARGEST_GRAPH = 2048
 """Instances of a graph that is drawn, checked or listed: the largest system of a document has 1,875."""
 
 
-class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class System(Record, kw_only=True, dict=True):
     """An instance with its facts read: what plans, backends and judges work on."""
 
     instance: Instance

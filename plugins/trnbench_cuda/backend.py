@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import trnbench
-from trnbench import Case, Detection, Observation, Scope, System, TrnbenchError
+from trnbench import Case, Detection, Observation, Record, Scope, System, TrnbenchError
 from trnbench_cuda import smi
 from trnbench_cuda.smi import Gpu
 
@@ -24,7 +24,7 @@ UNKNOWN = "cuda-device"
 BOARD_SIZE = 8
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Known(Record, kw_only=True, forbid_unknown_fields=True):
     """One row of names.toml."""
 
     name: str
@@ -33,7 +33,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     board: str = ""
 
 
-class Match(msgspec.Struct, frozen=True, kw_only=True):
+class Match(Record, kw_only=True):
     """`gpus` take part, in the order in which programs count them; `why` where there is none."""
 
     instance: str = ""

@@ -11,9 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import IO, TYPE_CHECKING
 
-import msgspec
-
-from trnbench import TrnbenchError, Witness, show
+from trnbench import Record, TrnbenchError, Witness, show
 
 if TYPE_CHECKING:
     import subprocess
@@ -46,7 +44,7 @@ SLOWED = {
 """Bits of the NVML reference that make a number another machine's."""
 
 
-class Gpu(msgspec.Struct, frozen=True, kw_only=True):
+class Gpu(Record, kw_only=True):
     index: int
     uuid: str
     name: str
@@ -55,7 +53,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     driver: str = ""
 
 
-class Sample(msgspec.Struct, frozen=True, kw_only=True):
+class Sample(Record, kw_only=True):
     """One line of the sampler; None where the cell does not apply."""
 
     index: int

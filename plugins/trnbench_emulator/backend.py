@@ -6,7 +6,6 @@ import shlex
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.backend import READS, Detection, Observation
@@ -16,6 +15,7 @@ from trnbench.facts.fact import Scope
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Spread
+from trnbench.record import Record
 from trnbench.reference import resolve
 from trnbench.results.measurement import Evidence, Grade, Part
 from trnbench_emulator import TICKS_PER_SECOND, seconds, ticks_up
@@ -45,7 +45,7 @@ class CaseAnswers(Protocol):
     def observe(self, case: Case, system: System) -> Observation: ...
 
 
-class KernelQuestion(msgspec.Struct, frozen=True, kw_only=True):
+class KernelQuestion(Record, kw_only=True):
     """Somebody's NKI kernel. `source` is "path/to/file.py::function" or "package.module:name"; `operation` is
     what an installed kernel that is written by it does, in the words of published points, else ""."""
 
@@ -54,7 +54,7 @@ class KernelQuestion(msgspec.Struct, frozen=True, kw_only=True):
     operation: str = ""
 
 
-class CollectiveQuestion(msgspec.Struct, frozen=True, kw_only=True):
+class CollectiveQuestion(Record, kw_only=True):
     """One collective, or message, of `size` bytes over `ranks` on `nodes` hosts."""
 
     collective: str

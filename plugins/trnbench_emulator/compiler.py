@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.errors import UnknownName, UsageError
 from trnbench.generation import System
+from trnbench.record import Record
 
 NEGATION = "no-"
 
@@ -26,7 +26,7 @@ class Interface(StrEnum):
     EVERY = "every interface"
 
 
-class Switch(msgspec.Struct, frozen=True, kw_only=True):
+class Switch(Record, kw_only=True):
     """`assumed` says what the compiler is taken to do, `otherwise` what is timed with the switch off,
     `evidence` why it is taken to do so."""
 
@@ -116,7 +116,7 @@ SWITCHES: dict[str, Switch] = {
 }
 
 
-class Assumptions(msgspec.Struct, frozen=True):
+class Assumptions(Record):
     """Which switches are off; none of them is what the shipped model assumes. `off` is in the order of
     `SWITCHES`, so that equal assumptions are equal values."""
 
@@ -135,7 +135,7 @@ class Assumptions(msgspec.Struct, frozen=True):
         return ", ".join(SWITCHES[switch].negation for switch in self.off)
 
 
-AS_SHIPPED = Assumptions()
+AS_SHIPPED: Assumptions = Assumptions()
 """Every switch on."""
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
+from trnbench.record import Record
 from trnbench.results.measurement import Part
 
 
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+class Estimate(Record, kw_only=True):
     """Of a case. `parts` are what each cause would take alone; `bound` names the longest that overlaps."""
 
     time_s: float

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import METRICS
@@ -14,6 +13,7 @@ from trnbench.errors import UnknownName, UsageError
 from trnbench.extension import WORKLOAD_FAMILY, TraceFile
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
+from trnbench.record import Record
 from trnbench.registry import Registry
 from trnbench.results.measurement import Grade, Measurement, stored_waterfall
 from trnbench.run.extents import extent_of
@@ -111,7 +111,7 @@ def _of_links(found: Measurement, missing: str = TERMS) -> CaseTrace:
 _NAMED = re.compile(r"assumed ([\w-]+): ")
 
 
-class AssumptionEnd(msgspec.Struct, frozen=True, kw_only=True):
+class AssumptionEnd(Record, kw_only=True):
     """`name` at `value` in place of `taken`, base units of `unit`: seconds, and those over the usual ones."""
 
     name: str

@@ -12,11 +12,10 @@ from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
 
-import msgspec
-
 from trnbench.errors import counted
 from trnbench.facts.table import Place, near, read_content
 from trnbench.grouping import grouped
+from trnbench.record import Record
 from trnbench.results.expectation import NOTHING, signed_text, size_text
 from trnbench.results.fidelity import LARGE_GAIN, LEAST_GAIN, Comparison, Step
 from trnbench.results.statistics import median
@@ -26,7 +25,7 @@ from trnbench_fidelity.published_points import tables_of
 _KEYS: dict[str, type] = {"name": str, "points": list, "source": str, "unpriced": dict, "assumed": dict}
 
 
-class Sequence(msgspec.Struct, frozen=True, kw_only=True):
+class Sequence(Record, kw_only=True):
     """`points` are ids in the order in which the source publishes the versions.
 
     `unpriced`: what sets a version apart from earlier ones that the model does not price. `assumed`: "before
@@ -127,7 +126,7 @@ def _note(sequence: Sequence, start: str, end: str, *, tied: bool) -> str:
     return ""
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
+class Order(Record, kw_only=True):
     """`pairs` that differ by more than 3 % and have an answer, and how many are `kept` in order.
 
     `large` ones are a factor of 1.2 and more apart. `off`: |ln(model / published gain)| of steps to the next

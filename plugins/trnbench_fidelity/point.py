@@ -8,9 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import msgspec
-
 from trnbench.facts.table import Place
+from trnbench.record import Record
 from trnbench.reference import Ref
 
 _ARGUMENT = re.compile(
@@ -25,7 +24,7 @@ _KINDS: dict[str, type] = {
 }
 
 
-class MadeBy(msgspec.Struct, frozen=True, kw_only=True):
+class MadeBy(Record, kw_only=True):
     """A function of the file whose result is the kernel, or has it at place `item`."""
 
     function: str
@@ -33,7 +32,7 @@ class MadeBy(msgspec.Struct, frozen=True, kw_only=True):
     item: int | None = None
 
 
-class KernelSource(msgspec.Struct, frozen=True, kw_only=True):
+class KernelSource(Record, kw_only=True):
     """Where the kernel of a point is, inside the repository its source names.
 
     `arguments` in the order of its parameters: "float32[128,512]" for a tensor, a number, a tuple, a text
@@ -101,7 +100,7 @@ def _arguments(where: Place, table: Mapping[str, Any]) -> tuple[str, ...]:
     return arguments
 
 
-class Family(msgspec.Struct, frozen=True, kw_only=True):
+class Family(Record, kw_only=True):
     """`adapter` references `(point: PublishedPoint, bench: Bench) -> Prediction`, "" where no model
     answers for such points. It raises `NotEmulated` with the reason where it cannot."""
 
@@ -135,7 +134,7 @@ FAMILIES: dict[str, Family] = {
 """To replace a model, point its family at another adapter; to add a family, add a line."""
 
 
-class Prediction(msgspec.Struct, frozen=True, kw_only=True):
+class Prediction(Record, kw_only=True):
     """`value` in the base unit of the point's quantity; `how` says what was emulated, for people.
 
     `active`: of a profile, seconds in which each engine has an instruction under way.
@@ -225,7 +224,7 @@ _UNITS = {
 }
 
 
-class PublishedPoint(msgspec.Struct, frozen=True, kw_only=True):
+class PublishedPoint(Record, kw_only=True):
     """`value` is `printed` in the base unit of `quantity`; None where the source prints no number.
 
     `hardware`, `op`, `shapes`, `cores`, `metric` are as printed; `system`, `operation`, `shape`,

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from trnbench import BadInput, Generation
 from trnbench.facts.table import Place, read_toml
+from trnbench.record import Record
 from trnbench.results.fidelity import Comparison, Fidelity, OwnProduct, PublicKernels, Use
 from trnbench.store.answers import Answers, answers_of, changed, files_of
 from trnbench_fidelity.bench import Bench, fits_of, lineage
@@ -33,7 +34,7 @@ _NAMED = 3
 """Files that are named where several have changed."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Row(Record, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What the model said of a point, in the unit of its quantity. `e_cross` is left out where it is e."""
 
     use: Use = Use.EMULATED
@@ -119,7 +120,7 @@ CHECKOUTS = "sources.toml"
 """In the folder of --kernels: which repositories were fetched, at which commit, of which day."""
 
 
-class Checkout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Checkout(Record, kw_only=True, forbid_unknown_fields=True):
     """One fetched repository; `day` is that of the commit, `note` what is to be known of the copy."""
 
     repository: str
@@ -128,7 +129,7 @@ class Checkout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     note: str = ""
 
 
-class PublicRows(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class PublicRows(Record, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The section of a generation's answers: `Sources` by point, without points that have no kernel."""
 
     day: str
@@ -139,7 +140,7 @@ class PublicRows(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     assumptions: str = ""
 
 
-class Sources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Sources(Record, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """`day`: when it was made, by which model; `points` are all that were measured with a public kernel.
     `assumptions`: what the compiler was not taken to do, against the shipped model; what was made under some
     is never kept beside a generation.

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-import msgspec
-
 from trnbench.errors import counted
 from trnbench.facts.units import show
+from trnbench.record import Record
 from trnbench.results.expectation import NOTHING, factor_text, signed_text, size_text
 from trnbench.results.fidelity import Bounds, Comparison, Errors, FamilyFidelity, Fidelity, Moved, Use
 from trnbench_fidelity.engines import HEADS as ENGINES
@@ -49,7 +48,7 @@ _ORDER = "Order of versions of one kernel"
 Rows = tuple[tuple[str, ...], ...]
 
 
-class Table(msgspec.Struct, frozen=True):
+class Table(Record):
     """Words in rows: the first `left` columns are names, the others numbers."""
 
     heads: tuple[str, ...]
@@ -57,7 +56,7 @@ class Table(msgspec.Struct, frozen=True):
     left: int = 1
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class Told(Record, kw_only=True):
     """What there is to say, in its order; each sentence stands above the table that follows it.
 
     A sentence is "" and a table empty where there is nothing to say. `steps` has pairs out of order first,

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import TrnbenchError, resolve
 from trnbench.facts.table import Place, read_toml
 from trnbench.grouping import grouped
+from trnbench.record import Record
 from trnbench.results.fidelity import Comparison, Fidelity, Honesty, Moved, Mover, Step, Use
 from trnbench_fidelity import own_products
 from trnbench_fidelity import sources as sources_of
@@ -202,7 +202,7 @@ LEAST = math.log(1.05)
 _KEYS: dict[str, type] = {"model": str, "version": str, "day": datetime.date, "errors": dict}
 
 
-class Untouched(msgspec.Struct, frozen=True, kw_only=True):
+class Untouched(Record, kw_only=True):
     """`errors`: point → e = ln(model time / published time) by `version` of the model on `day`."""
 
     model: str

@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from trnbench import Source, Witness
+from trnbench import Record, Source, Witness
 
 PROC, SYS = Path("/proc"), Path("/sys/devices/system/cpu")
 
 
-class Cpu(msgspec.Struct, frozen=True, kw_only=True):
+class Cpu(Record, kw_only=True):
     """0, "" and empty mean that the machine does not say."""
 
     name: str
@@ -136,7 +136,7 @@ EDAC, DMI = Path("/sys/devices/system/edac/mc"), Path("/sys/firmware/dmi/entries
 _DATA_WIDTH, _SIZE, _SPEED, _CONFIGURED = 0x0A, 0x0C, 0x15, 0x20
 
 
-class Memory(msgspec.Struct, frozen=True, kw_only=True):
+class Memory(Record, kw_only=True):
     """0 where the machine does not tell."""
 
     channels: int = 0
@@ -188,7 +188,7 @@ def _bytes(path: Path) -> bytes:
 TABLE = Path(__file__).with_name("cores.toml")
 
 
-class Units(msgspec.Struct, frozen=True, kw_only=True):
+class Units(Record, kw_only=True):
     """`units` of `bits` each; `inferred` says why the row was taken when the model does not tell."""
 
     name: str

@@ -11,8 +11,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-import msgspec
-
+from trnbench import Record
 from trnbench_host.cpu import SYS, text_of
 
 VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
@@ -28,7 +27,7 @@ _FUNCTIONS = (
 )
 
 
-class Blas(msgspec.Struct, frozen=True, kw_only=True):
+class Blas(Record, kw_only=True):
     """`threads` is what the library itself answers after it was told; 0 where it cannot be asked."""
 
     library: str
@@ -130,7 +129,7 @@ class Crew:
             thread.join()
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class Place(Record, kw_only=True):
     """The processors a case is kept on, and what the BLAS was told."""
 
     processors: tuple[int, ...]

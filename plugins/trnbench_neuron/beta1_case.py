@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from trnbench import Case, System
+from trnbench.record import Record
 from trnbench_emulator.nki import problem
 from trnbench_emulator.nki.problem import Source
 from trnbench_neuron.conversation import Conversation
@@ -25,7 +26,7 @@ ITERATIONS = 100
 SLACK = 0.98
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class Result(Record, kw_only=True):
     """`samples` are the medians of whole benchmarks: single latencies are not given out."""
 
     samples: tuple[float, ...]

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
 from trnbench import Case, Growth, Observation, Proof
 from trnbench.bounded import ANSWER, read_file
 from trnbench.measure.sampling import Rule, SampleLimit, TimeLimit, first_reason
+from trnbench.record import Record
 from trnbench.results.statistics import median
 from trnbench_neuron import nccom
 from trnbench_neuron.identify import Listing
@@ -36,7 +35,7 @@ MOST_CALLS = 10
 ONCE: tuple[Rule, ...] = (SampleLimit(samples=1),)
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class Result(Record, kw_only=True):
     """Seconds per collective, one sample per call of the tool; `sweep`: the median of every size in bytes."""
 
     samples: tuple[float, ...]

@@ -21,9 +21,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import msgspec
-
 from trnbench import NotJson, parse_json
+from trnbench.record import Record
 from trnbench_neuron.settings import PREFIX, Settings, child_environment
 from trnbench_neuron.tool import end, last_words, tool_error
 from trnbench_neuron.toolbox import Output, ToolError, Trouble
@@ -152,7 +151,7 @@ LEAST_NKI = (0, 3)
 _DISTRIBUTIONS = ["nki", "nrtpy", "neuronx-cc"]
 
 
-class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
+class Interpreter(Record, kw_only=True):
     """`path` is "" when there is none; `why` and `try_` then say so."""
 
     path: str = ""
@@ -161,7 +160,7 @@ class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
     try_: str = ""
 
 
-class Interpreters(msgspec.Struct, frozen=True, kw_only=True):
+class Interpreters(Record, kw_only=True):
     """One for each package: their wheels cannot share an environment."""
 
     nki: Interpreter

@@ -7,9 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from trnbench import Case, Detection, Scope, Spread, System
+from trnbench.record import Record
 from trnbench_neuron import identify as identification
 from trnbench_neuron import monitor, nccom
 from trnbench_neuron.conversation import Interpreters, find
@@ -26,7 +25,7 @@ NOT_IN_NUMPY = ("tfloat32",)
 """Types an argument cannot have: NumPy has none, so the kernel would see another and be timed with it."""
 
 
-class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class Host(Record, kw_only=True, dict=True):
     """The machine as its tools describe it, and what of the stack is installed."""
 
     settings: Settings

@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from trnbench import Scope, TrnbenchError
 from trnbench.generation import System, Systems
+from trnbench.record import Record
 from trnbench.topology import device_adjacency
 from trnbench_neuron.tool import json_of, list_of, run, whole
 from trnbench_neuron.toolbox import LISTER, Toolbox, ToolError, Trouble
@@ -21,7 +20,7 @@ LIMIT_S = 8.0
 _INSTANCE_TYPE = re.compile(r"^\s*instance-type\s*:\s*(\S+)\s*$", re.MULTILINE)
 
 
-class Device(msgspec.Struct, frozen=True, kw_only=True):
+class Device(Record, kw_only=True):
     """One line of the list. Of the processes only their number is kept: the rest is identity."""
 
     index: int
@@ -39,7 +38,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
         return self.logical_cores * self.lnc
 
 
-class Listing(msgspec.Struct, frozen=True, kw_only=True):
+class Listing(Record, kw_only=True):
     """What `neuron-ls -j` says."""
 
     devices: tuple[Device, ...]
@@ -129,7 +128,7 @@ MEMORY_TOLERANCE = 0.01
 """Documents print GiB, the driver bytes; firmware may keep some."""
 
 
-class Documented(msgspec.Struct, frozen=True, kw_only=True):
+class Documented(Record, kw_only=True):
     """One host of a documented system."""
 
     name: str
@@ -143,7 +142,7 @@ class Documented(msgspec.Struct, frozen=True, kw_only=True):
     default: bool = True
 
 
-class Match(msgspec.Struct, frozen=True, kw_only=True):
+class Match(Record, kw_only=True):
     """`instance` is "" when nothing fits, or several do; `why` says which and what."""
 
     instance: str = ""
@@ -172,7 +171,7 @@ def document(system: System) -> Documented | None:
     )
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class Known(Record, kw_only=True):
     """Every system that is documented, and what could not be read."""
 
     systems: tuple[Documented, ...]

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import NotJson, parse_json
+from trnbench.record import Record
 from trnbench_neuron.tool import at, end, kill, list_of, number, start
 from trnbench_neuron.toolbox import Toolbox, ToolError
 
@@ -37,14 +37,14 @@ ERRORS = (
 """Return codes of the runtime that mean an execution did not go well."""
 
 
-class Name(msgspec.Struct, frozen=True, kw_only=True):
+class Name(Record, kw_only=True):
     """What device 0 says of itself; "" for what it does not say."""
 
     device: str = ""  # "Trainium2"
     architecture: str = ""  # "v3"
 
 
-class Counters(msgspec.Struct, frozen=True, kw_only=True):
+class Counters(Record, kw_only=True):
     """Totals over the devices asked for; None where no file could be read."""
 
     flops: float | None = None
@@ -118,7 +118,7 @@ _BAD = ("completed_with_err", "completed_with_num_err", "timed_out", "incorrect_
 _ECC = ("mem_ecc_uncorrected", "sram_ecc_uncorrected")
 
 
-class Watch(msgspec.Struct, frozen=True, kw_only=True):
+class Watch(Record, kw_only=True):
     """What the reports add up to. `counters` holds only what was reported."""
 
     counters: dict[str, float] = {}

@@ -12,9 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
-
 from trnbench import BadInput, ImportedCase, ImportedRun, NotJson, parse_json
+from trnbench.record import Record
 from trnbench_neuron.tool import number, whole
 from trnbench_neuron.toolbox import ToolError, Trouble
 
@@ -42,7 +41,7 @@ _WRONG = re.compile(r"golden|mismatch|incorrect|check(ing)? (has )?failed|data i
 _COLUMN = re.compile(r"(time|algbw|busbw)(?::(\w+))?\((us|GB/s)\)")
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(Record, kw_only=True):
     """One size. Times in seconds by statistic ("avg", "p50"); rates as printed, in `unit`."""
 
     size: int

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.measure.sampling import PrecisionReached, Rule, SampleLimit, TimeLimit, first_reason
+from trnbench.record import Record
 from trnbench.results.statistics import median
 from trnbench_neuron.conversation import Conversation
 from trnbench_neuron.settings import child_environment
@@ -34,7 +35,7 @@ SLACK = 0.98
 """Clocks of host and device agree this well: the host's time may not be less than the device's."""
 
 
-class Timed(msgspec.Struct, frozen=True, kw_only=True):
+class Timed(Record, kw_only=True):
     """Seconds per execution; of several cores the slowest of each round."""
 
     samples: tuple[float, ...]
@@ -142,7 +143,7 @@ def slower_by_host(timed: Timed) -> None:
 COMPILE_S = 1200.0
 
 
-class Compiled(msgspec.Struct, frozen=True, kw_only=True):
+class Compiled(Record, kw_only=True):
     """The path of the NEFF, names of its arguments, seconds it took."""
 
     neff: str

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from trnbench import Case, Growth, Observation, Proof, System, TrnbenchError
 from trnbench.measure.sampling import Rule
+from trnbench.record import Record
 from trnbench.results.statistics import median
 from trnbench_emulator.nki import problem
 from trnbench_emulator.nki.problem import Source
@@ -30,7 +29,7 @@ from trnbench_neuron.settings import BETA1, child_environment
 from trnbench_neuron.tool import NoEvidence, WrongResult
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class Result(Record, kw_only=True):
     """A case that was timed; `checked` says how its result was found right, "" where nobody looked."""
 
     timed: Timed

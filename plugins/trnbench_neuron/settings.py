@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-import msgspec
+from trnbench.record import Record
 
 PREFIX = "TRNBENCH_NEURON_"
 LIBRARIES = "/opt/aws/neuron/lib"
@@ -15,7 +15,7 @@ _DROPPED = ("NKI_SIMULATOR", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "NEURON_
 """NKI_SIMULATOR=1 would run kernels on the host's CPU; the others belong to our own interpreter."""
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class Settings(Record, kw_only=True):
     """Empty: found by itself. The three interpreters may be three environments: the wheels of nki and
     nrtpy cannot share one (nrtpy troubleshooting, SDK 2.32)."""
 

@@ -6,9 +6,8 @@ import shutil
 from enum import StrEnum
 from pathlib import Path
 
-import msgspec
-
 from trnbench import Detection, TrnbenchError
+from trnbench.record import Record
 from trnbench_neuron.settings import UNVERIFIED
 
 VENDOR_FOLDER = Path("/opt/aws/neuron/bin")
@@ -18,7 +17,7 @@ LISTER = "neuron-ls"
 """It lists devices. Where it is missing nothing else of the stack is looked for."""
 
 
-class Output(msgspec.Struct, frozen=True):
+class Output(Record):
     """What a program printed. Undecodable bytes are kept as escapes."""
 
     stdout: str
@@ -48,7 +47,7 @@ class ToolError(TrnbenchError):
         self.trouble, self.output = trouble, output
 
 
-class Toolbox(msgspec.Struct, frozen=True):
+class Toolbox(Record):
     """Programs by name: from `folder` if one is set, else from PATH, else where the packages put them."""
 
     folder: str = ""

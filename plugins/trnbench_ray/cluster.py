@@ -15,11 +15,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import Backend, Case, Detection
 from trnbench.errors import TrnbenchError, UsageError, debugging
+from trnbench.record import Record
 from trnbench.run.environment import describe
 from trnbench.run.identity import identity
 from trnbench.run.pool import Pool
@@ -38,7 +38,7 @@ STORE_BYTES = 80 << 20
 """Shared memory of a cluster of this machine alone: results are small. 75 MiB is the least Ray takes."""
 
 
-class Machine(msgspec.Struct, frozen=True, kw_only=True):
+class Machine(Record, kw_only=True):
     """One node that offers the resource; `number` from 1 stands for it in results, its name does not."""
 
     number: int
@@ -268,7 +268,7 @@ def hushed() -> Iterator[None]:
         logger.setLevel(before)
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class Seen(Record, kw_only=True):
     """What one machine says of itself."""
 
     version: str  # of trnbench there

@@ -7,11 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 import trnbench
 from trnbench import Axis, Check, Extent, Kernel, Point, PrimaryMetric, Scope, Spread, Template, Work
 from trnbench.extension import WORKLOAD_FAMILY
+from trnbench.record import Record
 
 if TYPE_CHECKING:
     from trnbench_steps.step_request import StepRequest
@@ -25,7 +24,7 @@ HEADS = 32
 _BATCH, _KV = 1, 4096
 
 
-class DeviceStep(msgspec.Struct, frozen=True):
+class DeviceStep(Record):
     """What `decode_step` is about; the request itself is made when a case asks for it."""
 
     name: str = _NAME

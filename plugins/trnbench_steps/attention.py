@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-import msgspec
-
+from trnbench.record import Record
 from trnbench_steps.weight import Cut, Part, Weight, vector
 
 
@@ -17,7 +16,7 @@ class AttentionKind(StrEnum):
     LINEAR = "linear"  # a state of constant size instead of a cache (gated delta rule)
 
 
-class Attention(msgspec.Struct, frozen=True, kw_only=True):
+class Attention(Record, kw_only=True):
     """`heads` query heads of `head_dim` features share `kv_heads` heads of keys and of values.
 
     Latent: `query_rank` (0: queries are not compressed), `latent_rank`, `rope_dim` of the key that all

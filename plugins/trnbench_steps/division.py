@@ -7,9 +7,8 @@ from functools import cached_property
 from math import ceil
 from typing import NamedTuple
 
-import msgspec
-
 from trnbench.errors import UsageError
+from trnbench.record import Record
 from trnbench_steps.attention import Attention, AttentionKind
 from trnbench_steps.job import Job, Task, check_job
 from trnbench_steps.layer import FeedForward, Layer
@@ -147,21 +146,21 @@ PADDED = "aws-neuron/neuronx-distributed-inference, modules/attention/gqa.py"
 """Where the rules of padded and repeated heads are from."""
 
 
-class Heads(msgspec.Struct, frozen=True, kw_only=True):
+class Heads(Record, kw_only=True):
     """Of one rank: query heads (value heads of linear attention), and those of keys and values."""
 
     queries: int
     keys: int
 
 
-class RankParameters(msgspec.Struct, frozen=True, kw_only=True):
+class RankParameters(Record, kw_only=True):
     """Parameters of one rank: routed experts, and all others; they are copied over different groups."""
 
     experts: int
     others: int
 
 
-class Division(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class Division(Record, kw_only=True, dict=True):
     """A model on a layout for a job. `notes` say what the software pads or keeps twice."""
 
     model: Model

@@ -8,11 +8,11 @@ softmax and rotations are not counted, as in published utilisations.
 
 from __future__ import annotations
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import Scope, System, item_bytes
 from trnbench.peaks import engine_rate
+from trnbench.record import Record
 from trnbench_steps.attention import Attention, AttentionKind
 from trnbench_steps.division import Division
 from trnbench_steps.hbm import logical_cores, memory
@@ -25,7 +25,7 @@ BACKWARD = 2
 """Gradients of the inputs and of the weights: one product of the same size each."""
 
 
-class Flops(msgspec.Struct, frozen=True, kw_only=True):
+class Flops(Record, kw_only=True):
     """FLOP of some tokens, by what they are spent on."""
 
     projections: int = 0  # the matrices of attention

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import Scope, System, UsageError, show
 from trnbench.errors import counted
 from trnbench.kernels.work import item_bytes
+from trnbench.record import Record
 from trnbench_steps.attention import Attention, AttentionKind
 from trnbench_steps.division import Division, RankParameters
 from trnbench_steps.job import Recompute, Task
@@ -128,7 +128,7 @@ def live(division: Division, kind: int) -> Fraction:
     )
 
 
-class Memory(msgspec.Struct, frozen=True, kw_only=True):
+class Memory(Record, kw_only=True):
     """Bytes of one rank, by what they hold. `FORMULAS` says how each is worked out."""
 
     weights: float
@@ -249,7 +249,7 @@ def in_flight(layout: Layout, stage: int, micro_batches: int) -> int:
     return min(2 * after + (layout.chunks - 1) * layout.pp + 1, micro_batches * layout.chunks)
 
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
+class Fit(Record, kw_only=True):
     """A model on a system: the fullest device, and what a rank on it holds."""
 
     system: str

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-import msgspec
-
 from trnbench import UnknownName, UsageError, item_bytes
 from trnbench.bounded import kinds
+from trnbench.record import Record
 from trnbench_steps.paths import BLOCKS, CHOSEN, EVERY, OPERATORS, PATHS, TYPES
 
 
@@ -29,7 +28,7 @@ LENGTH = 4096
 """Tokens of a sequence, or of the cache of one that decodes, unless told."""
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class Job(Record, kw_only=True):
     """`batch` sequences in all; training takes them in micro-batches of `micro_batch` on each rank of `dp`.
 
     `sequence` tokens each are trained on or make up the prompt; decoding adds one token to a cache that

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from math import ceil
 from typing import Any, TypeAlias
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.case_key import Value
 from trnbench.generation import System
+from trnbench.record import Record
 from trnbench_emulator import seconds
 from trnbench_emulator.core.cases import CALL_LIMIT, arguments_of
 from trnbench_emulator.core.pace import NOTHING_REMOVED, Without
@@ -24,7 +24,7 @@ _TRANSFERS = frozenset({"load ring", "store ring", "scalar ring", "gpsimd ring"}
 _HERE = "trnbench_kernels.nki."
 
 
-class KernelTime(msgspec.Struct, frozen=True):
+class KernelTime(Record):
     """Seconds of a call, the launch of a program left out: `all` of it, `memory` of that because transfers
     take time; the transfers themselves keep the DMA engines, or the memory, busy for `stream`."""
 
@@ -37,7 +37,7 @@ class KernelTime(msgspec.Struct, frozen=True):
         return self.all - self.memory
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class Call(Record, kw_only=True):
     """A kernel at the shape of a rank. `source`: file and name below kernels/nki, or a reference of a user's.
 
     `inputs`: ((size, …), dtype) for a tensor. `times`: how often it runs, one after the other, which may

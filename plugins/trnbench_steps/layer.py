@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 
+from trnbench.record import Record
 from trnbench_steps.attention import Attention
 from trnbench_steps.weight import Cut, Part, Weight, vector
 
 
-class FeedForward(msgspec.Struct, frozen=True, kw_only=True):
+class FeedForward(Record, kw_only=True):
     """A network of `width` features inside; with `experts`, `top_k` of them, each `expert_width` wide.
 
     `width` is that of the dense network, or of the experts that all tokens share (0: there is none).
@@ -83,7 +84,7 @@ class Norm(StrEnum):
         return [vector(name + suffix, Part.NORMS, width) for suffix in named]
 
 
-class Layer(msgspec.Struct, frozen=True, kw_only=True):
+class Layer(Record, kw_only=True):
     """`parallel`: mixer and network read the same input, and their results are added at once."""
 
     attention: Attention
@@ -105,7 +106,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 FILE = Path(__file__).with_name("architectures.toml")
 
 
-class Architecture(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Architecture(Record, kw_only=True, forbid_unknown_fields=True):
     """The rules of one model_type.
 
     `keys` names the key that a configuration uses for one that most spell otherwise; `defaults` are values

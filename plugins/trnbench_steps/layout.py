@@ -5,10 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from math import prod
 
-import msgspec
-
 from trnbench.bounded import kinds
 from trnbench.errors import UsageError
+from trnbench.record import Record
 
 
 class Axis(StrEnum):
@@ -24,7 +23,7 @@ class Axis(StrEnum):
     REPLICA = "replica"  # data and context: ranks that hold the same parameters otherwise
 
 
-class Layout(msgspec.Struct, frozen=True, kw_only=True):
+class Layout(Record, kw_only=True):
     """Degrees of parallelism. Ranks: tp · cp · dp · pp.
 
     Tensor (`tp`), with `sequence_parallel` what lies between the cut parts is cut along the sequence;

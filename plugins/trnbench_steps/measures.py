@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from trnbench import Scope, System, item_bytes
 from trnbench.peaks import engine_rate
+from trnbench.record import Record
 from trnbench_steps.division import Division
 from trnbench_steps.flops import Flops, forward, routed_bytes, training
 from trnbench_steps.hbm import cache_bytes, logical_cores
@@ -27,7 +26,7 @@ LONGEST = 1 << 24
 """Tokens up to which a crossover is looked for."""
 
 
-class Loss(msgspec.Struct, frozen=True):
+class Loss(Record):
     """A part, and the step without it."""
 
     part: str
@@ -35,7 +34,7 @@ class Loss(msgspec.Struct, frozen=True):
     without_s: float
 
 
-class Measures(msgspec.Struct, frozen=True, kw_only=True):
+class Measures(Record, kw_only=True):
     """By `FORMULAS`; None where a document lacks a term, or there is no such crossover. `losses`: all parts,
     the largest first."""
 

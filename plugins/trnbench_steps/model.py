@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-import msgspec
-
+from trnbench.record import Record
 from trnbench_steps.job import LENGTH
 from trnbench_steps.layer import Layer, Norm
 from trnbench_steps.weight import Cut, Part, Weight, vector
 
 
-class PublishedCount(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PublishedCount(Record, kw_only=True, forbid_unknown_fields=True):
     """How many parameters somebody says a model has, to hold ours against.
 
     `tolerance` is the relative difference that the rounding of the figure, or what it counts besides,
@@ -29,7 +28,7 @@ class PublishedCount(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     note: str = ""
 
 
-class ModelSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ModelSource(Record, kw_only=True, forbid_unknown_fields=True):
     """Where a configuration is from."""
 
     document: str
@@ -37,7 +36,7 @@ class ModelSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     locator: str
 
 
-class Model(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class Model(Record, kw_only=True, dict=True):
     """Layers, widths, heads, experts and vocabulary; no code belongs to a model.
 
     `kinds` are the layers that differ, `pattern` says which of them each layer is, first to last: what
@@ -136,7 +135,7 @@ def _looked_up(name: str, rows: int, width: int, cut: Cut = Cut.NONE) -> Weight:
     )
 
 
-class Parameters(msgspec.Struct, frozen=True, kw_only=True):
+class Parameters(Record, kw_only=True):
     """Counted by part. `active` leaves out the experts that a token does not go to.
 
     The embedding counts whole there, as in model cards.

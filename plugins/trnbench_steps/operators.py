@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import msgspec
-
+from trnbench.record import Record
 from trnbench_steps.layout import Axis
 
 
-class _OfMatrices(msgspec.Struct, frozen=True, kw_only=True):
+class _OfMatrices(Record, kw_only=True):
     """What is done with each of `copies` matrices of `inputs` × `outputs`."""
 
     name: str
@@ -39,7 +38,7 @@ class WeightGradient(_OfMatrices, frozen=True, kw_only=True):
     """The transpose of `tokens` × `inputs` by `tokens` × `outputs`, for each of `copies` matrices."""
 
 
-class Mixing(msgspec.Struct, frozen=True, kw_only=True):
+class Mixing(Record, kw_only=True):
     """Attention between tokens: of each of `sequences`, `tokens` new ones over `keys`, in a rank's heads.
 
     Where a sequence is cut, a rank has its part of the tokens of a prompt, over all keys, or the new token
@@ -73,7 +72,7 @@ class Mixing(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Convolution(msgspec.Struct, frozen=True, kw_only=True):
+class Convolution(Record, kw_only=True):
     """Before linear attention: each of `channels` features over `taps` tokens."""
 
     name: str
@@ -89,7 +88,7 @@ class Convolution(msgspec.Struct, frozen=True, kw_only=True):
         return 2 * once if self.backward else once
 
 
-class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
+class Recurrence(Record, kw_only=True):
     """Linear attention: a state of `key_dim` × `value_dim` in each head of each of `sequences`, to which each
     of `tokens` adds. `before`: there is a state already, of what is cached."""
 
@@ -108,7 +107,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         return 2 * once if self.backward else once
 
 
-class Elementwise(msgspec.Struct, frozen=True, kw_only=True):
+class Elementwise(Record, kw_only=True):
     """A normalisation, an activation or a sum: `rows` of `width` features; `operands` are read.
 
     A graph has it in so many `parts`, one after the other.
@@ -126,7 +125,7 @@ class Elementwise(msgspec.Struct, frozen=True, kw_only=True):
         return 0.0
 
 
-class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+class Exchange(Record, kw_only=True):
     """A collective of a rank with its group along `axis`; `size` in bytes, as a question to the fabric."""
 
     name: str

@@ -5,10 +5,9 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from trnbench.case_key import Value
 from trnbench.errors import UnknownName, UsageError
+from trnbench.record import Record
 from trnbench_steps.division import Division
 from trnbench_steps.operators import Elementwise, Exchange, Mixing, Operator, Product
 from trnbench_steps.rank_operators import last_operators, layer_operators
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 ATTENTION, NORM = "attention", "norm"
 
 
-class OwnKernels(msgspec.Struct, frozen=True):
+class OwnKernels(Record):
     """By what they do: "attention", "norm", or an operator's name as a trace shows it ("mlp up"), and where
     the kernel is: `kernel.py::flash`, or `package.module:flash`."""
 

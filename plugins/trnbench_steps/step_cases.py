@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trnbench import Case, Evidence, Grade, Observation, Part, System, TrnbenchError, percent, show
+from trnbench.record import Record
 from trnbench_emulator.backend import MODEL, MODEL_VERSION
 from trnbench_steps.attention import AttentionKind
 from trnbench_steps.calls import check_types
@@ -75,7 +76,7 @@ _PATHS: dict[str, tuple[str, str]] = {
 }
 
 
-class SoftwarePath(msgspec.Struct, frozen=True, kw_only=True):
+class SoftwarePath(Record, kw_only=True):
     """What one of the job's fields came to; `known`: the job says so; `other`: what it might be instead."""
 
     name: str

@@ -14,9 +14,10 @@ import msgspec
 
 from trnbench import FactError, System
 from trnbench.bounded import TABLE, parse_toml, read_file
+from trnbench.record import Record
 
 
-class Constant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Constant(Record, kw_only=True, forbid_unknown_fields=True):
     """A value with its range, both in `unit`; `points` it was fitted on, none where it is assumed.
 
     `held_out` has, by model (as published steps are voted), what it is when all points of that model are left
@@ -32,7 +33,7 @@ class Constant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     held_out: dict[str, float] = {}
 
 
-class StepConstants(msgspec.Struct, frozen=True, kw_only=True):
+class StepConstants(Record, kw_only=True):
     """Three for all software families together, in seconds and shares; each is a part of a step.
 
     `operator_s`: between two operators of a graph, for each in series; the host's work is in it.

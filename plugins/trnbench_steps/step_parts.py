@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
-
+from trnbench.record import Record
 from trnbench.results.measurement import Nearest
 from trnbench_steps.step_constants import StepConstants
 
@@ -36,7 +35,7 @@ PARTS = (
 aside."""
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class Series(Record, kw_only=True):
     """What a rank does one after the other: seconds of each part without any constant, and what there is of
     what the constants are charged for. `by_roofline`: seconds of it that no kernel was timed for,
     `by_kernels` those of engines in kernels of the software, where no compiler leaves anything."""
@@ -76,7 +75,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING = Series(seconds={})
 
 
-class StepTime(msgspec.Struct, frozen=True, kw_only=True):
+class StepTime(Record, kw_only=True):
     """Seconds by part, in the order of `PARTS`, those of nothing left out; they add up to the step.
 
     `roofline_share`: the part of all kernel time that no kernel was timed for. `nearest`: the nearest
@@ -100,7 +99,7 @@ class StepTime(msgspec.Struct, frozen=True, kw_only=True):
         return self.nearest.band.times(self.time_s, self.least_s)
 
 
-class StepParts(msgspec.Struct, frozen=True, kw_only=True):
+class StepParts(Record, kw_only=True):
     """A step without constants. A stage does `stages[n]` for each of `micro_batches`, and `once` at the end
     of the step; the pipeline fills and drains in `bubble` times what the slowest does for a micro-batch.
 

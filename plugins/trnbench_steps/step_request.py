@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from trnbench.case_key import Value
 from trnbench.kernels.kernel import Axis, Case
+from trnbench.record import Record
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.model import Model
@@ -45,7 +46,7 @@ _ALWAYS = {
 }
 
 
-class StepRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StepRequest(Record, kw_only=True, forbid_unknown_fields=True):
     """A model, by its name where trnbench describes it, what is done with it, and on which layout.
 
     `axes` are those that cases are told apart by; all others are as `job` and `layout` have them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-import msgspec
+from trnbench.record import Record
 
 
 class Part(StrEnum):
@@ -28,7 +28,7 @@ class Cut(StrEnum):
     NONE = "none"  # every rank has it whole
 
 
-class Weight(msgspec.Struct, frozen=True, kw_only=True):
+class Weight(Record, kw_only=True):
     """A matrix of `inputs` × `outputs`, or a vector of `outputs` where `inputs` is 1.
 
     There are `copies` of it in the layer (its experts), and a token meets `used` of them. `units` is what a

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from trnbench.kernels.work import item_bytes
+from trnbench.record import Record
 
 BLOCK = 65_521
 """Values drawn for each rank; a prime, so that no two pieces of equal length are the same."""
@@ -15,7 +14,7 @@ SHARED = ("all_gather", "reduce_scatter", "all_to_all")
 """Collectives whose tensor is split over the ranks."""
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
+class Task(Record, kw_only=True):
     """One collective for all ranks alike. `store` is a file they meet at; `size` as the kernel counts it."""
 
     kernel: str

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import Program, TrnbenchError, Witness, show
 from trnbench.backend import Recorded
+from trnbench.record import Record
 from trnbench_torch.device import Launches
 
 NODES = 64
@@ -23,7 +23,7 @@ SPINS_PER_S = 2e9
 """Clock cycles: a GPU with a lower clock is held back longer, which is in no time."""
 
 
-class CudaDevice(msgspec.Struct, frozen=True):
+class CudaDevice(Record):
     index: int
     kind: str = "cuda"
 

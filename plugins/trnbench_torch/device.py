@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-import msgspec
-
 from trnbench.backend import Program, Recorded
+from trnbench.record import Record
 
 
-class Launch(msgspec.Struct, frozen=True, kw_only=True):
+class Launch(Record, kw_only=True):
     """- `call()` starts the work and returns its output; it need not wait. It leaves its inputs as they are.
     - `check(output)`: "" or what is wrong, by a way of computing that is not torch's; `checked` in words.
     - `amount` of work, and the same launch with less of it.

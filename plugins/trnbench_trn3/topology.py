@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
-from trnbench import Scope, System, TopologyError
+from trnbench import Record, Scope, System, TopologyError
 from trnbench.topology import (
     ONE_WAY,
     Assembly,
@@ -66,7 +64,7 @@ NO_HOST = "no document gives the host's processors and memory"
 QUALIFIERS = ("intra-server", "inter-server", "inter-rack")
 
 
-class Links(msgspec.Struct, frozen=True):
+class Links(Record):
     """What one device has on each level in one direction: own server's switch, rack's, other half."""
 
     near: Figure

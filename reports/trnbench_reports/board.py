@@ -10,10 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
-from trnbench import Measurement, Run, Scope, Status, SystemRecord
+from trnbench import Measurement, Record, Run, Scope, Status, SystemRecord
 from trnbench_reports import view
 
 COUNTED = {"network_bytes_per_s": "bytes of a host on the network", "busbw_bytes_per_s": "bus bandwidth"}
@@ -37,7 +36,7 @@ class Variant(NamedTuple):
         return " · ".join(filter(None, (self.dtype, scope, self.division, self.ranks, self.counted)))
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
+class Cell(Record, kw_only=True):
     """One sweep: `best` stands for it, `cases` are all of it; None where nothing good came of it.
 
     `bad` are suspect, failed and inconclusive cases of the whole kernel here, which a best must not hide.
@@ -74,7 +73,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         return min(alike, key=view.merit)
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(Record, kw_only=True):
     """`cells` stand in the order of the generations. `system` names those of a row that differs from the main
     one; `also` the wider reaches that repeat it."""
 

@@ -7,14 +7,15 @@ import tomllib
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
-import msgspec
 from markupsafe import Markup, escape
+
+from trnbench import Record
 
 LIST = Path(__file__).parent / "glossary.toml"
 _TAGS = re.compile(r"<(svg|style|script)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 
-class Term(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class Term(Record, kw_only=True, dict=True):
     """`also` are other words for it; `text` says what it means; `cause` is a colour, where it takes time.
 
     `parts` take time under a word that means more elsewhere.

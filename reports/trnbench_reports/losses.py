@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
-import msgspec
-
-from trnbench import Measurement, Run, Scope, stored_waterfall, waterfall_from_peak
+from trnbench import Measurement, Record, Run, Scope, stored_waterfall, waterfall_from_peak
 from trnbench_reports import view
 
 LIMIT = "limit of "
@@ -15,7 +13,7 @@ LIMIT = "limit of "
 _OVERLAPPING = ("tensor", "vector", "scalar", "gpsimd", "sync", "dma", "hbm")
 
 
-class Losses(msgspec.Struct, frozen=True, kw_only=True):
+class Losses(Record, kw_only=True):
     """Seconds, except `strip`: busy shares from 0 to 1. `terms` is empty where no waterfall is stored."""
 
     case: Measurement
@@ -105,7 +103,7 @@ NAMES = {"naive": "naive", "blocked": "blocked", "": "best"}
 STEPS = tuple(NAMES)
 
 
-class Rung(msgspec.Struct, frozen=True, kw_only=True):
+class Rung(Record, kw_only=True):
     """One point on one system: a case for each step that was run and is good, in the order of STEPS."""
 
     kernel: str

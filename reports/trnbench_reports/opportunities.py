@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-import msgspec
-
-from trnbench import Measurement, Run
+from trnbench import Measurement, Record, Run
 from trnbench_reports import losses, view
 from trnbench_reports.losses import LIMIT, Losses
 
@@ -16,7 +14,7 @@ LEAST = 0.005
 """Of the time: a smaller cause is none."""
 
 
-class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
+class Opportunity(Record, kw_only=True):
     """`seconds` of the case's time go with the cause; `share` of it."""
 
     losses: Losses

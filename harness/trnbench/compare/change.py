@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from trnbench.case_key import CaseKey, joint
 from trnbench.facts.units import signed_percent
+from trnbench.record import Record
 from trnbench.reference import resolve
 from trnbench.results.fidelity import OrderKept
 from trnbench.results.measurement import Grade, Measurement, Status, Verdict
 from trnbench.results.statistics import Interval
 
 
-class Side(msgspec.Struct, frozen=True, kw_only=True):
+class Side(Record, kw_only=True):
     """A case in one of the runs, as far as a comparison shows it. `value` is seconds, or the case's metric
     where it has no time."""
 
@@ -27,7 +26,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     processes: int = 0
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class Change(Record, kw_only=True):
     """One case of the two runs; `before` or `after` is None where only the other run has it.
 
     `effect` is the time after over the time before, minus 1: 0.05 takes 5 % longer, −0.05 is 5 % less; for a
@@ -70,14 +69,14 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         return self.exact and not self.effect
 
 
-class Refused(msgspec.Struct, frozen=True, kw_only=True):
+class Refused(Record, kw_only=True):
     """A case whose numbers are not of one kind, and why."""
 
     id: str
     why: str
 
 
-class Named(msgspec.Struct, frozen=True, kw_only=True):
+class Named(Record, kw_only=True):
     """A run as a comparison names it."""
 
     id: str
@@ -89,7 +88,7 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
     cut_short: str = ""
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class Comparison(Record, kw_only=True):
     """`changes`: what is broken, lost, mended or of other evidence, then by effect, the largest first; what
     shows no difference, cannot be told or is in one run alone comes last.
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-import msgspec
-
 from trnbench.bounded.kinds import is_number
 from trnbench.case_key import CaseKey, Division, Value
 from trnbench.compare.change import Refused
 from trnbench.errors import NothingSelected, UsageError, counted
+from trnbench.record import Record
 from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import Run
 from trnbench.run.axes import Term, parse_terms
@@ -22,7 +21,7 @@ _OWN = ("kernel", "instance", "generation", "scope", "division", "family")
 Test = Callable[[CaseKey], bool]
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+class Chosen(Record, kw_only=True):
     """`names`: what the terms speak of; by these, cases of two sides may differ and be held together."""
 
     typed: str = ""

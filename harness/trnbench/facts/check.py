@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.errors import FactError
@@ -26,6 +25,7 @@ from trnbench.facts.rule import (
     value,
     words,
 )
+from trnbench.record import Record
 
 FINDERS: Mapping[str, Rule] = {
     finder.__name__.replace("_", "-"): finder
@@ -37,7 +37,7 @@ FINDERS: Mapping[str, Rule] = {
 """Rule name → the function that finds it; `disagreement.RULES` says what each is about."""
 
 
-class Findings(msgspec.Struct, frozen=True, kw_only=True):
+class Findings(Record, kw_only=True):
     """`found` by rule, each with the disputes that name it; `named` are those no rule can find."""
 
     found: tuple[Disagreement, ...]

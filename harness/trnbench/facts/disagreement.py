@@ -7,12 +7,12 @@ from fractions import Fraction
 from functools import lru_cache, wraps
 from itertools import combinations
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.facts.fact import Assembly, Direction, Fact, FactBook, Provenance, Scope, marked, show_printed
 from trnbench.facts.metric import METRICS
 from trnbench.facts.units import parse_unit, read_number
+from trnbench.record import Record
 
 WIDEST = Fraction(1, 20)
 """Printed digits excuse half of the last one, and never more than 5 %."""
@@ -21,7 +21,7 @@ INHERITED = Fraction(1, 100)
 """A derived figure carries the rounding of what it was derived from: 1 %."""
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
+class Claim(Record, kw_only=True):
     """What one document says, or what follows from it: "16 × 190 TFLOPS".
 
     `low` to `high` in the base unit is what the printed digits can stand for. For words, `text` only.
@@ -64,7 +64,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
+class Disagreement(Record, kw_only=True):
     """`ratio` is the largest value over the smallest, None for words.
 
     `disputes` name it; `strangers` are claims that none of those disputes mentions.

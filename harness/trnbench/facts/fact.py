@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
 
-import msgspec
-
 from trnbench.errors import UnknownName, brief, counted, listed
+from trnbench.record import Record
 
 
 class Scope(StrEnum):
@@ -50,7 +49,7 @@ class Provenance(StrEnum):
     INFERRED = "inferred"  # a reading that may be wrong
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Source(Record, kw_only=True, forbid_unknown_fields=True):
     """A document a number can be looked up in: name and version, never its sentences."""
 
     id: str
@@ -62,7 +61,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     note: str = ""
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Fact(Record, kw_only=True, forbid_unknown_fields=True):
     """One number (or word) that one document prints about one subject.
 
     `value` is in the SI base unit of the metric's dimension (`facts.metric`), `printed` and
@@ -111,7 +110,7 @@ def show_printed(fact: Fact) -> str:
     return f"{words}{fact.printed} {fact.printed_unit}".strip()
 
 
-class Assumption(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Assumption(Record, kw_only=True, forbid_unknown_fields=True):
     """A number no document gives, named and bounded so that its weight can be shown.
 
     `value` in the base unit of `metric`; `low` and `high` bound what is plausible.
@@ -128,7 +127,7 @@ class Assumption(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     subject: str = ""
 
 
-class Dispute(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Dispute(Record, kw_only=True, forbid_unknown_fields=True):
     """A disagreement between documents.
 
     `rule` names the checker's rule that finds it ("" where no rule can: words, layouts, headers);
@@ -145,7 +144,7 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     note: str = ""
 
 
-class Assembly(msgspec.Struct, frozen=True, kw_only=True):
+class Assembly(Record, kw_only=True):
     """Subjects of one system: its own, its device's, its core's, and the instance it is made of."""
 
     subject: str
@@ -172,7 +171,7 @@ def as_policy(policy: PeakPolicy | str) -> PeakPolicy:
         raise UnknownName("peak policy", str(policy), map(str, PeakPolicy), try_="--peak seed") from None
 
 
-class Peak(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Peak(Record, kw_only=True, forbid_unknown_fields=True):
     """One candidate: a documented figure, or one derived from documented figures by `formula`.
 
     `value` in the base unit of `metric`, for the whole `scope` (one core, one device, …).
@@ -193,7 +192,7 @@ class Peak(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     superseded_by: str = ""
 
 
-class PeakChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PeakChoice(Record, kw_only=True, forbid_unknown_fields=True):
     """The peak a case is judged by, every alternative, and what the clocks allow.
 
     `engine_bound` is None where no clock gives one (network figures, for instance): then an
@@ -207,7 +206,7 @@ class PeakChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     note: str = ""  # e.g. the policy had no figure of this scope, and what was taken instead
 
 
-class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
+class FactBook(Record, kw_only=True, forbid_unknown_fields=True, dict=True):
     """Facts, their sources, assumptions and known disputes. Serialised whole into every run."""
 
     sources: dict[str, Source] = {}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from trnbench.errors import FactError
 from trnbench.facts.fact import Direction, Fact, Peak
 from trnbench.facts.units import BASE_UNITS, DIMENSIONS
+from trnbench.record import Record
 
 MOST_COUNTED = 1 << 20
 """Of what is counted; the largest cluster of a document has a tenth as many devices."""
@@ -15,7 +14,7 @@ _DIVISORS = ("flops", "bytes_per_s", "elements_per_s", "hertz", "count")
 """Dimensions that work is divided by."""
 
 
-class MetricKind(msgspec.Struct, frozen=True, kw_only=True):
+class MetricKind(Record, kw_only=True):
     """`directional`: one way and both ways differ. `by_dtype`: the figure needs its data types.
 
     `additive`: the figure of a whole is the sum of those of its parts, so that documents of two

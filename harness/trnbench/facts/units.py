@@ -10,10 +10,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
-import msgspec
-
 from trnbench.errors import UnitError
 from trnbench.facts.fact import Scope
+from trnbench.record import Record
 
 _DIGITS = r"(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,21})(?:\.\d{1,21})?|\.\d{1,21}"
 # No document prints more digits or larger powers, and a typing error must not take all memory.
@@ -21,7 +20,7 @@ _PLAIN = re.compile(rf"({_DIGITS})(?:[eE]([+-]?\d{{1,2}}))?", re.ASCII)
 _LIMITS = ((r"up[ -]to", "up-to"), (r"over|more than|above", "over"))
 
 
-class Number(msgspec.Struct, frozen=True, kw_only=True):
+class Number(Record, kw_only=True):
     """`low` to `high` is what the printed digits can stand for: half a unit of the last one.
 
     `limit` is "up-to" or "over" where the words say that the number is a bound.
@@ -161,7 +160,7 @@ _SPELLINGS: tuple[str, ...] = (
 )
 
 
-class Unit(msgspec.Struct, frozen=True, kw_only=True):
+class Unit(Record, kw_only=True):
     """A unit as it was spelt: `factor` takes a printed number to the base unit of `dimension`.
 
     `base` is "binary" (GiB), or "decimal" where bytes or operations have no such prefix. `per` is the

@@ -14,10 +14,9 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
-import msgspec
-
 from trnbench.isolation.interrupt import CaseTimeout, can_limit, limited
 from trnbench.isolation.output import aside
+from trnbench.record import Record
 
 _SIGNAL: Any = import_module("_signal")
 """Below `signal`, which makes an enumeration of every number."""
@@ -212,7 +211,7 @@ def _identity(descriptor: int) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-class _Part(msgspec.Struct, frozen=True):
+class _Part(Record):
     read: Callable[[], Any]
     write: Callable[[Any], object]
     same: Callable[[Any, Any], bool] = operator.eq

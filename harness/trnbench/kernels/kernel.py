@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.case_key import CaseKey, Division, Value
 from trnbench.facts.fact import Direction, Scope
 from trnbench.kernels.work import Extent, Spread, Work, needs
+from trnbench.record import Record
 from trnbench.reference import Ref
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MAX_POINTS = 100_000
 """Of one kernel at one scope."""
 
 
-class Axis(msgspec.Struct, frozen=True, kw_only=True):
+class Axis(Record, kw_only=True):
     """`values` is the default sweep. `unit` is "B", "" or a word shown in headers.
 
     `kind` is "int", "float" or "str": what a value typed on the command line is read as.
@@ -53,7 +53,7 @@ def word_axis(name: str, about: str, *values: Value, choices: tuple[Value, ...] 
     return Axis(name=name, kind="str", values=values, choices=choices or values, about=about)
 
 
-class Statement(msgspec.Struct, frozen=True, kw_only=True):
+class Statement(Record, kw_only=True):
     """`source` is the id of a source in the facts of the generation that the kernel is written for, `locator`
     the place in it; `says` is its content in words of our own, with the number where it gives one.
     """
@@ -81,7 +81,7 @@ def _no_point(_: Mapping[str, Any]) -> Point | None:
     return None
 
 
-class PublishedAs(msgspec.Struct, frozen=True, kw_only=True):
+class PublishedAs(Record, kw_only=True):
     """How published points speak of this kernel.
 
     - `group`: families of points that are evidence for it: "core" (kernels and products), "hbm", "dma",
@@ -122,7 +122,7 @@ class Subject(Protocol):
         """Packages and modules that its time depends on."""
 
 
-class Template(msgspec.Struct, frozen=True, kw_only=True):
+class Template(Record, kw_only=True):
     """`name` is the field of a selection that holds the subject.
 
     `subject` references a function from what a run has stored to the subject; it raises
@@ -134,7 +134,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     kernel: Ref
 
 
-class PrimaryMetric(msgspec.Struct, frozen=True, kw_only=True):
+class PrimaryMetric(Record, kw_only=True):
     """What the kernel reports first and is judged by.
 
     `count` names the entry of `Work.as_counts()` (or "" for latency) that is divided by the time.
@@ -173,7 +173,7 @@ def always_sensible(_: Point, __: Extent) -> str:
     return ""
 
 
-class Kernel(msgspec.Struct, frozen=True, kw_only=True):
+class Kernel(Record, kw_only=True):
     """Generation-agnostic. One name, one kernel; a generation adds variants, not a second owner.
 
     - `work(point, extent)`: what one unit of the scope has to do; `extent` tells how many ranks,
@@ -236,7 +236,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         return own or next((axis.side(name) for axis in self.axes if name in axis.sides), None)
 
 
-class Variant(msgspec.Struct, frozen=True, kw_only=True):
+class Variant(Record, kw_only=True):
     """`source` carries out the kernel named `kernel` as an implementation of `kind`, which it lacks.
 
     So that a generation brings what only its language or its data types can say, and takes it along when
@@ -252,7 +252,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.kernel}.{self.kind}"
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class Case(Record, kw_only=True):
     """`skip` is "" or the reason this case cannot run here; it is reported, never dropped.
 
     `explain`: where its time goes is wanted, not only how much it is. A plan wants that of one scope of

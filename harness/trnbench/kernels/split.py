@@ -6,19 +6,18 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-import msgspec
-
 from trnbench.case_key import Value
+from trnbench.record import Record
 
 
-class Shard(msgspec.Struct, frozen=True, kw_only=True):
+class Shard(Record, kw_only=True):
     """`cores` cores have a share of this shape: a point that the kernel's sources and formulas take."""
 
     point: Mapping[str, Value]
     cores: int
 
 
-class Split(msgspec.Struct, frozen=True, kw_only=True):
+class Split(Record, kw_only=True):
     """`shards`: the largest first, than which no other takes longer; their arithmetic is the problem's.
 
     `how`: what is divided, for people. `refusal`: why the problem does not divide; then there are no shards.

@@ -6,16 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from trnbench.errors import UnknownName
 from trnbench.facts.fact import Scope
+from trnbench.record import Record
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True):
+class Work(Record, kw_only=True):
     """All counts are per unit of the case's scope (one core, one device, …).
 
     `flops`: operations of the tensor engine, floating-point or integer (a multiply-add is two).
@@ -151,7 +150,7 @@ def peak_factor(collective: str, ranks: int, devices: int) -> Fraction | None:
     return busbw_factor(collective, ranks) / (busbw_factor(collective, devices) * tensors)
 
 
-class Extent(msgspec.Struct, frozen=True, kw_only=True):
+class Extent(Record, kw_only=True):
     """`ranks` take part in a collective: one per device, or one per logical core where the kernel says so; a
     core kernel has one.
     """

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
+from trnbench.record import Record
 from trnbench.results.measurement import Conditions, ProcessSamples
 from trnbench.results.stability import Disturbance, likeliest
 
@@ -21,7 +21,7 @@ TICKS_LEAST = 20
 """Of the system's accounting of processors: fewer say nothing of a share."""
 
 
-class _Processor(msgspec.Struct, frozen=True):
+class _Processor(Record):
     """Ticks of `/proc/stat` since the system started."""
 
     busy: int
@@ -29,7 +29,7 @@ class _Processor(msgspec.Struct, frozen=True):
     total: int
 
 
-class _Look(msgspec.Struct, frozen=True, kw_only=True):
+class _Look(Record, kw_only=True):
     wall_s: float
     cpu_s: float
     preempted: int

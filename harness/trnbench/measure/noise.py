@@ -7,18 +7,17 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
-
 from trnbench.facts.units import show
 from trnbench.measure.conditions import PROC, SYS
 from trnbench.measure.session import tick_of
+from trnbench.record import Record
 
 PROBE_S = 0.05
 GAP_S = 50e-6
 """A loop that reads the clock sees no gap this long unless something else ran in between."""
 
 
-class Noise(msgspec.Struct, frozen=True, kw_only=True):
+class Noise(Record, kw_only=True):
     """One thing that disturbs measurements: what was `found`, whether it is `quiet`, what to do about it."""
 
     name: str

@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-import msgspec
-
 from trnbench.backend import Program
 from trnbench.errors import counted
 from trnbench.measure.series import Series
 from trnbench.measure.timing import time_batch
+from trnbench.record import Record
 from trnbench.results.statistics import median
 
 
@@ -24,7 +23,7 @@ class Rule(Protocol):
         """The reason to stop, in words; empty to go on."""
 
 
-class PrecisionReached(msgspec.Struct, frozen=True, kw_only=True):
+class PrecisionReached(Record, kw_only=True):
     """The interval of the median is narrow enough, and the median has settled.
 
     The interval is that of order statistics (ranks n/2 ± z·√n/2 of the sorted samples, David and
@@ -50,7 +49,7 @@ class PrecisionReached(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class TimeLimit(msgspec.Struct, frozen=True, kw_only=True):
+class TimeLimit(Record, kw_only=True):
     """So many seconds of sampling, whatever the precision."""
 
     seconds: float = 1.0
@@ -61,7 +60,7 @@ class TimeLimit(msgspec.Struct, frozen=True, kw_only=True):
         return f"time limit: {self.seconds:g} s of sampling, {counted(len(samples), 'sample')}"
 
 
-class SampleLimit(msgspec.Struct, frozen=True, kw_only=True):
+class SampleLimit(Record, kw_only=True):
     """So many samples, whatever the precision."""
 
     samples: int = 2000
@@ -88,7 +87,7 @@ def first_reason(rules: Sequence[Rule], samples: Sequence[float], elapsed_s: flo
     return next((why for rule in rules if (why := rule.stop(samples, elapsed_s))), "")
 
 
-class Taken(msgspec.Struct, frozen=True, kw_only=True):
+class Taken(Record, kw_only=True):
     """Seconds per call; `device` is empty where the device has no clock, or cannot tell of these calls.
     `cpu_s` and `preempted` as in `Batch`."""
 
@@ -108,7 +107,7 @@ _IDLE = 25
 """Samples of calls without work."""
 
 
-class Way(msgspec.Struct, frozen=True, kw_only=True):
+class Way(Record, kw_only=True):
     """`iterations` to a sample, `before` each sample whatever makes it cold."""
 
     name: str

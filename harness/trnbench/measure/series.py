@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
+from trnbench.record import Record
 from trnbench.results.measurement import Stability
 from trnbench.results.stability import drift_in_words, drift_of, spread_in_words
 from trnbench.results.statistics import bootstrap, mad, median, quantile, relative_spread
@@ -16,7 +15,7 @@ FAR = 5.0
 SCALE = 1.4826  # MAD of a normal distribution to its standard deviation
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class Series(Record, kw_only=True):
     """`samples` are seconds per call in the order taken, none dropped."""
 
     name: str  # "cold", "hot", "batched"

@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import msgspec
-
 from trnbench.backend import Clocks, Growth, Program
 from trnbench.facts.units import show
 from trnbench.measure.conditions import Watch
 from trnbench.measure.sampling import PrecisionReached, Rule, SampleLimit, Taken, TimeLimit, Way, sampled
 from trnbench.measure.series import Series, stability
+from trnbench.record import Record
 from trnbench.results.measurement import Conditions, Stability
 from trnbench.results.statistics import median
 
@@ -20,7 +19,7 @@ LARGEST = 1 << 30
 """Bytes written at most: a cache that reports more than this (shared by machines) stays partly warm."""
 
 
-class Flush(msgspec.Struct, frozen=True, kw_only=True):
+class Flush(Record, kw_only=True):
     """`run` makes caches cold; `declared` says by what, in the result."""
 
     run: Callable[[], Any]
@@ -52,7 +51,7 @@ CALL_S = 5e-6
 """What a call into a library costs before it does any work; measured floors below this are taken as it."""
 
 
-class Timing(msgspec.Struct, frozen=True, kw_only=True):
+class Timing(Record, kw_only=True):
     """How long (seconds) and how often; `precision` is half the 95 % interval over the median.
 
     `rules` replace the three that follow from `precision`, `sample_s` and `samples`.
@@ -83,7 +82,7 @@ class Watching(Protocol):
         """What was seen since it was made; None where nothing was looked at."""
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class Measured(Record, kw_only=True):
     """`primary` names the series a result is judged by: batched where one call is too short to time,
     cold where the program asks for it."""
 

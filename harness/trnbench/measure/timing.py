@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
+from trnbench.record import Record
 
 ARGUMENTS: dict[str, Any] = {
     "disable_gc": True,
@@ -34,7 +34,7 @@ ARGUMENTS: dict[str, Any] = {
 """What every version may ask for. Calibration and stopping are ours, so most of it is off."""
 
 
-class Batch(msgspec.Struct, frozen=True):
+class Batch(Record):
     """Seconds per call of each sample, and the output of the last call; beside each sample the processor
     time of this process per call, and how often it was preempted: empty where the timer is not read once
     before and once after each."""

@@ -7,15 +7,14 @@ from fractions import Fraction
 from functools import cached_property, lru_cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import msgspec
-
 from trnbench.facts.fact import Direction, Fact, Peak, Provenance, Scope, show_printed
 from trnbench.facts.metric import LINK_LEVELS, METRICS
 from trnbench.generation import System
 from trnbench.kernels.work import Extent
+from trnbench.record import Record
 
 
-class Parts(msgspec.Struct, frozen=True):
+class Parts(Record):
     """Counts of a system of scope `own`: `cores` of a device, `devices` and `hosts` in all, and `logical`
     cores in one logical core."""
 
@@ -114,7 +113,7 @@ _WHOLE = ("", "tensor")
 """Qualifiers of peak_flops that mean one thing: pages give the tensor engine's figure as the core's."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class Wanted(Record, kw_only=True):
     """What a peak is asked for: nothing of another kind is taken for it."""
 
     metric: str
@@ -125,7 +124,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     direction: Direction = Direction.NONE
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class Candidate(Record, kw_only=True, dict=True):
     """A documented figure, or several of link levels that add up, and what policies rank it by.
 
     `distance`: how many scopes away it was printed; `nearness`: 0 the system itself, 1 the instance

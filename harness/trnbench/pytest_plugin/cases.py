@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from trnbench.backend import Backend
 from trnbench.kernels.kernel import Case
 from trnbench.measure.timing import replay
+from trnbench.record import Record
 from trnbench.results.measurement import BAD, Grade, Measurement, Status
 from trnbench.run.api import choose_backend
 from trnbench.run.attempt import Attempts
@@ -25,7 +24,7 @@ REPLAYED = 2000
 """Samples handed to pytest-benchmark at most; its statistics are made of all of them."""
 
 
-class Cases(msgspec.Struct, frozen=True, kw_only=True):
+class Cases(Record, kw_only=True):
     """`apart`: each case in a process of its own, as `trnbench run` measures it. pytest's own process has
     its plugins, its threads and what the tests before left behind; none of it may be in a measured time."""
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.errors import PluginError
 from trnbench.isolation.supervision import suspected
+from trnbench.record import Record
 from trnbench.registry.check import Refused, checked
 from trnbench.registry.discovery import Discovered, Origin
 from trnbench.registry.loader import HOOKS, Loaded, Loader, described, former_paths, newer_contract, refusal
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trnbench.results.run import PluginRecord
 
 
-class Brought(msgspec.Struct, frozen=True):
+class Brought(Record):
     """One value and who brought it."""
 
     kind: str  # "generation", "instance", "alias", or the name of the type in lower case

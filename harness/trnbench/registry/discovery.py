@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import msgspec
-
 from trnbench.distribution import NO_EXTERNAL, OWN, EntryPoint, enabled, entry_points, normalised
 from trnbench.errors import PluginError, UnknownName
+from trnbench.record import Record
 
 
-class Origin(msgspec.Struct, frozen=True):
+class Origin(Record):
     """Where a plugin comes from: what every complaint about it has to name."""
 
     name: str  # of the entry point
@@ -47,7 +46,7 @@ class Origin(msgspec.Struct, frozen=True):
         )
 
 
-class Discovered(msgspec.Struct, frozen=True):
+class Discovered(Record):
     """An installed plugin. `load` imports it; it may raise anything."""
 
     origin: Origin

@@ -10,12 +10,11 @@ import math
 from collections.abc import Sequence
 from enum import StrEnum
 
-import msgspec
-
 from trnbench.errors import brief, counted
+from trnbench.record import Record
 
 
-class OwnProduct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class OwnProduct(Record, kw_only=True, forbid_unknown_fields=True):
     """Our own product beside the best published one of the same shape, data type and number of cores.
 
     Rates in FLOP/s of all `cores`, work being 2·M·N·K of the shape; the model's time without the launch, as
@@ -64,7 +63,7 @@ class Honesty(StrEnum):
     UNTOUCHED = "untouched"
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Comparison(Record, kw_only=True, forbid_unknown_fields=True):
     """One published point beside the model's answer, both in `unit` (an SI base unit).
 
     `e` is ln(model time / published time): + where the model is slower than the machine. `e_cross` is the
@@ -98,14 +97,14 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return self.use in COUNTED
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Span(Record, kw_only=True, forbid_unknown_fields=True):
     """A 95 % interval of a statistic, by bootstrap over votes."""
 
     low: float
     high: float
 
 
-class Errors(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Errors(Record, kw_only=True, forbid_unknown_fields=True):
     """Statistics of |e| over `votes` kernels with `points` points; `bias` is the median signed e of a vote.
 
     Under five votes there are neither p90 nor intervals, and `listed` has each point's e by id. `worst` is
@@ -128,7 +127,7 @@ class Errors(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     listed: dict[str, float] = {}
 
 
-class Bounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Bounds(Record, kw_only=True, forbid_unknown_fields=True):
     """Published inequalities: `broken` of `count`; `worst` is the largest ln(model / bound), 0 if none is."""
 
     count: int
@@ -137,7 +136,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     worst_id: str = ""
 
 
-class FamilyFidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FamilyFidelity(Record, kw_only=True, forbid_unknown_fields=True):
     """One family on one generation. `errors` are of all counted points as the model stands; `fitted`,
     `shaped` and `untouched` of those of that honesty; `cross_validated` of fitted ones with every constant
     fitted without the point. `uses` counts the published points by `Use`, our own kernels of the same
@@ -156,7 +155,7 @@ class FamilyFidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     uses: dict[str, int] = {}
 
 
-class PublicKernels(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PublicKernels(Record, kw_only=True, forbid_unknown_fields=True):
     """Published kernels of one generation run from their own sources, which are not part of trnbench: what
     that gave on `day` ("": with this comparison) with version `version` of the model `by`. `row` counts them
     all, whatever their family."""
@@ -168,7 +167,7 @@ class PublicKernels(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     row: FamilyFidelity
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Step(Record, kw_only=True, forbid_unknown_fields=True):
     """From one published version of a kernel to a later one, `apart` versions on.
 
     ln(time after / time before), published and by the model; None where it does not answer for both. `tied`:
@@ -204,7 +203,7 @@ LARGE_GAIN = math.log(1.2)
 """Pairs that differ by as much have a count of their own."""
 
 
-class OrderKept(msgspec.Struct, frozen=True, kw_only=True):
+class OrderKept(Record, kw_only=True):
     """Of `pairs` published pairs of versions with a gain like this, the model keeps `kept` in order.
 
     `gain` says which pairs these are. No published pair is called ordered that differs by 3 % or less."""
@@ -239,7 +238,7 @@ def order_kept(steps: Sequence[Step], gain: float) -> OrderKept | None:
     )
 
 
-class EngineTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class EngineTime(Record, kw_only=True, forbid_unknown_fields=True):
     """Seconds in which one engine was active in the profile of point `id`, published and by the model.
 
     `share`: of the published time.
@@ -259,7 +258,7 @@ class EngineTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return math.log(max(self.model, 1e-9) / self.published)
 
 
-class Mover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Mover(Record, kw_only=True, forbid_unknown_fields=True):
     """One point of the frozen list: what counts of its error then and now."""
 
     id: str
@@ -267,7 +266,7 @@ class Mover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     now: float
 
 
-class Moved(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Moved(Record, kw_only=True, forbid_unknown_fields=True):
     """Points of one family and generation that were untouched when their list was frozen: their errors by
     version `version` of the model, and now. `movers` moved most, first; `unanswered` have no answer now."""
 
@@ -283,7 +282,7 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     unanswered: tuple[str, ...] = ()
 
 
-class Fidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Fidelity(Record, kw_only=True, forbid_unknown_fields=True):
     """The comparison as it was when a run was made. `families` are worst first, families of public kernels
     among them as they were last run; `points` are those with a number of the model, public kernels included.
     `by` and `version` name the model; `public` may be of an earlier version. `steps` are all pairs of

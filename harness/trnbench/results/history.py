@@ -9,10 +9,10 @@ from itertools import accumulate
 from statistics import median
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.facts.units import signed_percent
+from trnbench.record import Record
 from trnbench.results.measurement import GOOD, Grade, Standing, Status, Verdict, verdict_of
 
 OF_THE_MACHINE = ("system", "machine", "cpu_model", "cpu_count", "memory_bytes", "byte_order", "host_name")
@@ -21,7 +21,7 @@ _NO_CAUSE = ("facts_read", "git_commit", "git_dirty", "load_average", "neuron_de
 _NAMED = 6
 
 
-class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True):
+class HistoryPoint(Record, kw_only=True):
     """One run of the case. `commit` is "" where it was not recorded, `dirty` None where git did not tell."""
 
     run: str
@@ -41,7 +41,7 @@ class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.status in GOOD and self.value is not None and self.value > 0.0
 
 
-class HistoryStep(msgspec.Struct, frozen=True, kw_only=True):
+class HistoryStep(Record, kw_only=True):
     """`first` is the first run that has it, `last` the one before it; what changed lies between the two.
 
     `verdict` is what `compare` calls the change. `before` and `after` are medians of the two levels, None
@@ -84,7 +84,7 @@ class HistoryStep(msgspec.Struct, frozen=True, kw_only=True):
         return self.causes or self.differs
 
 
-class CaseHistory(msgspec.Struct, frozen=True, kw_only=True):
+class CaseHistory(Record, kw_only=True):
     """Points of one grade, backend, metric and, of measured values, one machine."""
 
     case: str

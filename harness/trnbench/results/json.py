@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trnbench.errors import BadInput
+from trnbench.record import Record
 from trnbench.results.digest import bare, content_digest, digest_of, is_edited
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import SCHEMA_VERSION, Run
@@ -164,7 +165,7 @@ _ENCODER = json.JSONEncoder(
 )
 
 
-class _Head(msgspec.Struct, frozen=True):
+class _Head(Record):
     schema_version: Any = None
 
 

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-import msgspec
-
 from trnbench.bounded.kinds import is_number
 from trnbench.case_key import CaseKey
 from trnbench.errors import brief
 from trnbench.facts.fact import Direction, PeakChoice, Scope
 from trnbench.facts.units import percent, show
+from trnbench.record import Record
 from trnbench.results.statistics import Interval
 
 
@@ -32,7 +31,7 @@ class Nearness(StrEnum):
         return self not in (Nearness.ELSEWHERE, Nearness.NONE)
 
 
-class Band(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Band(Record, kw_only=True, forbid_unknown_fields=True):
     """Ends of e = ln(model time / published time): one more vote of the class lies beyond each with a
     probability of 10 % at most.
 
@@ -55,7 +54,7 @@ class Band(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return least, max(time_s * math.exp(-self.low), least)
 
 
-class BestPublished(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BestPublished(Record, kw_only=True, forbid_unknown_fields=True):
     """The best that others measured of the same metric, of the nearest class that has such a point.
 
     `at`: its size and ranks in words, "" where each is within a factor of 2 of those asked for. `reaches`:
@@ -72,14 +71,14 @@ class BestPublished(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     reaches: bool = True
 
 
-class Limit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Limit(Record, kw_only=True, forbid_unknown_fields=True):
     """A published inequality: what was measured leaves at most `time_s` seconds."""
 
     id: str
     time_s: float
 
 
-class Nearest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Nearest(Record, kw_only=True, forbid_unknown_fields=True):
     """`points` are ids of the nearest published points, nearest first, at most three. `note` says why there
     is no band, or that it is of the shipped model; `limit` the tightest inequality that bounds the time of a
     collective in a graph. Emulated evidence without a `Nearest` was stored before
@@ -94,7 +93,7 @@ class Nearest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     limit: Limit | None = None
 
 
-class Stability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Stability(Record, kw_only=True, forbid_unknown_fields=True):
     """Whether the samples tell one time, and what to do when they do not."""
 
     verdict: str  # "stable", "noisy" or "unstable"
@@ -102,7 +101,7 @@ class Stability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     advice: str = ""
 
 
-class Conditions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Conditions(Record, kw_only=True, forbid_unknown_fields=True):
     """From the warm-up to the last sample; None where the system does not tell.
 
     Shares are of the time that passed: 1.0 is all of it. `clock_hz` is what the processor reported before and
@@ -122,7 +121,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     clock_hz: tuple[float, ...] = ()
 
 
-class ProcessSamples(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ProcessSamples(Record, kw_only=True, forbid_unknown_fields=True):
     """Seconds per repetition, in the order taken, and the median that this process would have told.
 
     Beside each sample `cpu_s` is the processor time of the process per repetition, all its threads, and
@@ -156,7 +155,7 @@ class Grade(StrEnum):
         return {"measured": "M", "emulated": "E", "documented": "D", "published": "P"}.get(self.value, "F")
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Evidence(Record, kw_only=True, forbid_unknown_fields=True):
     grade: Grade
     by: str  # device name, model name, source id or formula
     version: str = ""  # of the model or the software stack
@@ -190,7 +189,7 @@ class Reason(StrEnum):
     ERROR = "error"
 
 
-class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Metric(Record, kw_only=True, forbid_unknown_fields=True):
     """A number with all that is needed to compare it: never a bare float."""
 
     name: str  # "flops_per_s", "hbm_bytes_per_s", "busbw_bytes_per_s", "algbw_bytes_per_s", "latency_s", …
@@ -202,14 +201,14 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     formula: str = ""  # how it follows from the time: "2·M·N·K / time"
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Part(Record, kw_only=True, forbid_unknown_fields=True):
     """A share of the time a model predicts: what it is and how long it would take alone."""
 
     name: str  # "tensor", "hbm", "dma", "launch", "link", "latency", …
     seconds: float
 
 
-class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Judgement(Record, kw_only=True, forbid_unknown_fields=True):
     """The result set against its peak, of the same metric, dtype, scope and direction."""
 
     metric: str  # the Metric.name that was judged
@@ -220,7 +219,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     comment: str = ""
 
 
-class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Measurement(Record, kw_only=True, forbid_unknown_fields=True):
     """The outcome of one case on one backend."""
 
     case: CaseKey

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import msgspec
-
 from trnbench.bounded.kinds import is_number
 from trnbench.case_key import Value
 from trnbench.facts.units import show
 from trnbench.grouping import grouped
+from trnbench.record import Record
 from trnbench.results.measurement import BestPublished
 
 SYSTEM = "system"
@@ -20,7 +19,7 @@ SAME_TIME = 1e-9
 """Of a time: two that differ by less are one."""
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class Result(Record, kw_only=True):
     """One answer. `names` are what was asked and of which system; `labels` say them in words.
 
     `band` has the least and the most seconds to expect, None where nothing says; `share` is that of the

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.case_key import Value
 from trnbench.errors import ExitCode, brief, counted, listed, worst
 from trnbench.facts.fact import FactBook, PeakPolicy, Scope
+from trnbench.record import Record
 from trnbench.reference import resolve
 from trnbench.results.fidelity import Fidelity
 from trnbench.results.measurement import ALARMING, Grade, Measurement, Reason, Status, status_words
@@ -44,7 +44,7 @@ def shortness(finished: str, interrupted: bool, missing: int) -> str:
     return f"{state}, {counted(missing, 'case')} {'is' if missing == 1 else 'are'} missing"
 
 
-class SystemRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SystemRecord(Record, kw_only=True, forbid_unknown_fields=True):
     """A system as it was when the run was made."""
 
     instance: str
@@ -65,14 +65,14 @@ class SystemRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return brief(self, f"{self.instance} of {self.generation}: {counted(self.devices, 'device')}")
 
 
-class PluginRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PluginRecord(Record, kw_only=True, forbid_unknown_fields=True):
     name: str
     distribution: str
     version: str
     error: str = ""
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Run(Record, kw_only=True, forbid_unknown_fields=True):
     """Versioned by `schema_version`; strict JSON (no NaN, no Infinity)."""
 
     schema_version: int = SCHEMA_VERSION
@@ -153,7 +153,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return worst(codes)
 
 
-class ImportedCase(msgspec.Struct, frozen=True, kw_only=True):
+class ImportedCase(Record, kw_only=True):
     """One result. Empty where the file does not say: the user is asked for it.
 
     `kernel` and `point` are ours; one that is no kernel of ours keeps its name and is held against nothing.
@@ -180,7 +180,7 @@ class ImportedCase(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-class ImportedRun(msgspec.Struct, frozen=True, kw_only=True):
+class ImportedRun(Record, kw_only=True):
     """The results of one file. `created` in UTC, ISO 8601, where the file says when it was made; `by` is the
     tool, with its version where that is told; `unread`: where rows stand that cannot be read (`line 7`)."""
 

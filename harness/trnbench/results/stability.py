@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-import msgspec
-
+from trnbench.record import Record
 from trnbench.results.measurement import Conditions, ProcessSamples, Stability
 from trnbench.results.statistics import Interval, critical, median, relative_spread
 
@@ -139,7 +138,7 @@ WARMING = 0.05
 _END = "end other processes (ps -eo pcpu,pid,comm --sort=-pcpu | head), or wait for them: --wait-quiet 600"
 
 
-class Disturbance(msgspec.Struct, frozen=True, kw_only=True):
+class Disturbance(Record, kw_only=True):
     """`disturbs`: the times are not those of the case alone, however well they agree."""
 
     what: str

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import msgspec
+from trnbench.record import Record
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-class Interval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Interval(Record, kw_only=True, forbid_unknown_fields=True):
     """Where the statistic lies with probability `confidence`."""
 
     low: float

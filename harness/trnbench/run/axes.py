@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import msgspec
-
 from trnbench.bounded import kinds
 from trnbench.case_key import Value
 from trnbench.errors import UnknownName, UsageError, quoted
 from trnbench.kernels.kernel import Axis, Kernel, Point
+from trnbench.record import Record
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -34,7 +33,7 @@ def alike(sides: Sides) -> int | float | Sides:
     return sides[0] if len(set(sides)) == 1 else sides
 
 
-class Sweep(msgspec.Struct, frozen=True, kw_only=True):
+class Sweep(Record, kw_only=True):
     """One `-a` option. `kernel` is a name or glob, "" for every kernel that has the axis.
 
     `words` are the values of a list as typed; `numbers` those of a range or of powers of two.
@@ -278,7 +277,7 @@ _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-class Term(msgspec.Struct, frozen=True):
+class Term(Record):
     """`axis relation value`, as typed: size>4096."""
 
     axis: str
@@ -305,7 +304,7 @@ class Term(msgspec.Struct, frozen=True):
         return lambda value: fnmatchcase(str(value), self.value) is wanted
 
 
-class Exclusion(msgspec.Struct, frozen=True, kw_only=True):
+class Exclusion(Record, kw_only=True):
     """Leaves out the points on which every term holds; kernels without one of the axes keep all."""
 
     typed: str

@@ -8,10 +8,9 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
-
 from trnbench.bounded import kinds
 from trnbench.errors import ExitCode, TrnbenchError, UnknownName, UsageError, cut
+from trnbench.record import Record
 from trnbench.reference import resolve
 from trnbench.results.run import Run
 
@@ -107,7 +106,7 @@ RENDEZVOUS_KEY = "TRNBENCH_RENDEZVOUS_KEY"
 OFF = "off"
 
 
-class Rank(msgspec.Struct, frozen=True, kw_only=True):
+class Rank(Record, kw_only=True):
     """This process among the `size` that `launcher` started."""
 
     launcher: str

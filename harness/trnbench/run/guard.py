@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.backend import Observation
@@ -13,6 +12,7 @@ from trnbench.facts.fact import Direction, PeakChoice, Scope
 from trnbench.facts.units import percent
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
+from trnbench.record import Record
 from trnbench.results.measurement import Grade, Judgement, Metric, ProcessSamples, Stability, Status
 from trnbench.results.stability import stability_of
 
@@ -22,7 +22,7 @@ TOLERANCE = 1e-3
 GIB_PER_GB = 2**30 / 1e9
 
 
-class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+class Circumstances(Record, kw_only=True):
     """What is known about a case beside its number; each field rules causes in or out."""
 
     unit: str
@@ -38,7 +38,7 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     other_dtype_ratios: tuple[tuple[str, float], ...] = ()  # how much higher the peak of another dtype is
 
 
-class _Cause(msgspec.Struct, frozen=True):
+class _Cause(Record):
     """A mistake that multiplies the true number by `factor`, or by anything up to it (`vague`)."""
 
     factor: float
@@ -217,7 +217,7 @@ def _faster_dtypes(case: Case, system: System, choice: PeakChoice) -> tuple[tupl
     return tuple(sorted((dtype, value / own) for dtype, value in here.items() if value > own))
 
 
-class Belief(msgspec.Struct, frozen=True, kw_only=True):
+class Belief(Record, kw_only=True):
     """What a number is worth after all its processes; `stability` is None where it was not asked for."""
 
     status: Status

@@ -16,6 +16,7 @@ from trnbench.facts.fact import PeakPolicy, Scope
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case, Kernel, Point
 from trnbench.kernels.work import FACTORS, Extent, Spread, busbw_factor
+from trnbench.record import Record
 from trnbench.results.digest import fingerprint_as_written
 from trnbench.results.json import dumps_measurement, sealed
 from trnbench.results.measurement import GOOD, Evidence, Grade, Measurement, Metric, Reason, Status
@@ -35,7 +36,7 @@ ELSEWHERE = "elsewhere"
 _LATENCY = "latency_s"
 
 
-class Context(msgspec.Struct, frozen=True, kw_only=True):
+class Context(Record, kw_only=True):
     """What the user says of a file: `grade` ("" for what the file says itself), and what it leaves open."""
 
     grade: str = ""

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.case_key import CaseKey, Division
@@ -16,6 +15,7 @@ from trnbench.facts.fact import Scope
 from trnbench.generation import Instance, System
 from trnbench.kernels.kernel import Case, Kernel, Point
 from trnbench.kernels.work import Extent, Spread
+from trnbench.record import Record
 from trnbench.run.extents import extent_of, shortage
 from trnbench.run.points import Combined, Points, Test, Words, parse_keyword, strangers, words_at, words_of
 from trnbench.run.selection import (
@@ -36,7 +36,7 @@ MOST_CASES = 100_000
 """Of one run: more is a slip of the finger, as are more than 10,000 values of an axis."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class Plan(Record, kw_only=True):
     """`cases` by system, kernel, scope and point; `systems` by name, in the order of reports.
 
     `notes` say what was left out without becoming a case, and why.

@@ -9,11 +9,10 @@ from fnmatch import fnmatchcase
 from itertools import product
 from typing import TypeAlias
 
-import msgspec
-
 from trnbench.case_key import Value
 from trnbench.errors import TrnbenchError, UnknownName, UsageError
 from trnbench.kernels.kernel import MAX_POINTS, Axis, Kernel, Point
+from trnbench.record import Record
 from trnbench.run.axes import (
     Exclusion,
     Sides,
@@ -32,7 +31,7 @@ Combined: TypeAlias = tuple[tuple[dict[str, Value], ...], tuple[str, ...]]
 """Points, and why others make no case."""
 
 
-class Points(msgspec.Struct, frozen=True, kw_only=True):
+class Points(Record, kw_only=True):
     """What was typed about axes, checked against the kernels it is for."""
 
     sweeps: tuple[Sweep, ...] = ()

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, TextIO
 
-import msgspec
 from msgspec.structs import replace
 
+from trnbench.record import Record
 from trnbench.results.json import loads_value
 from trnbench.results.measurement import BAD, Measurement
 from trnbench.results.run import CaseMark, Run, chosen, noted
@@ -30,7 +30,7 @@ LITTLE = 10
 """Per cent likewise: cases of one kind lie side by side, so that the first few tell nothing of the rest."""
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class Step(Record, kw_only=True):
     """What is reported after every case, and of a measured one after every process: it has `ended` with the
     last. `done` and `total` count cases, `share` is that of the whole work."""
 

@@ -15,6 +15,7 @@ from trnbench.errors import NothingSelected, UnknownName
 from trnbench.facts.fact import PeakPolicy, Scope
 from trnbench.kernels.kernel import Kernel, Subject, Template
 from trnbench.kernels.work import Spread
+from trnbench.record import Record
 from trnbench.reference import resolve
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ _OPTIONS = {
 """Fields of a selection that one option each adds to."""
 
 
-class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Selection(Record, kw_only=True, forbid_unknown_fields=True):
     """Empty fields choose everything that a default run has. Options of one kind add up, different
     kinds narrow each other down. Kept in the run as it is, so that the run can be repeated."""
 
@@ -311,7 +312,7 @@ _RECORDED = (
 """Settings that a run keeps by their names; its policy, command line and facts have places of their own."""
 
 
-class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
+class RunSettings(Record, kw_only=True):
     """Recorded in the run, so that it can be repeated.
 
     `timeout_s` and `maxfail` of 0 mean no limit; `jobs` of 0 as many processes as pay off.

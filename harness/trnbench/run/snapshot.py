@@ -21,6 +21,7 @@ from trnbench.facts.fact import FactBook
 from trnbench.generation import Generation, System
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
+from trnbench.record import Record
 from trnbench.results.measurement import Grade
 from trnbench.results.run import Run, SystemRecord
 from trnbench.run.environment import describe
@@ -149,7 +150,7 @@ FEWEST = 16
 """Devices of a system whose summary is shipped: one of a smaller graph takes a millisecond."""
 
 
-class Shipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Shipped(Record, forbid_unknown_fields=True):
     """`made_from`: digest of the figures that `summary` was made from."""
 
     made_from: str

@@ -18,6 +18,7 @@ from trnbench.bounded import TABLE, read_file
 from trnbench.digest import DIGITS, package_digest, short_digest, sources
 from trnbench.errors import BadInput
 from trnbench.generation import Generation
+from trnbench.record import Record
 
 NAME = "answers.json"
 RENEW = "in a checkout of trnbench: .ci/renew answers"
@@ -26,7 +27,7 @@ RENEW = "in a checkout of trnbench: .ci/renew answers"
 T = TypeVar("T")
 
 
-class Answers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Answers(Record, kw_only=True, forbid_unknown_fields=True):
     """The file of one generation; `sections` by name, each still to be read as what it holds.
 
     `by` and `version` name the model that gave them. `files`: name → stamp of the facts, costs and points

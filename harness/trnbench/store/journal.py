@@ -62,7 +62,7 @@ class JournalInUse(StoreError):
     """Another process is writing it: the run is under way."""
 
 
-class Record(NamedTuple):
+class JournalRecord(NamedTuple):
     """One link of the chain; `end` is the byte behind it."""
 
     kind: str
@@ -78,7 +78,7 @@ class Record(NamedTuple):
 class Chain(NamedTuple):
     """What a journal holds: its whole records, where they end, and how many bytes behind that are none."""
 
-    records: tuple[Record, ...]
+    records: tuple[JournalRecord, ...]
     end: int
     digest: bytes
     lost: int
@@ -106,7 +106,7 @@ def read_chain(data: bytes) -> Chain:
     return Chain(tuple(found), at, digest, len(data[at:].rstrip(b"\0")))
 
 
-def _record(data: bytes, at: int, before: bytes) -> tuple[Record, bytes] | None:
+def _record(data: bytes, at: int, before: bytes) -> tuple[JournalRecord, bytes] | None:
     header = _HEADER.match(data, at, at + _LONGEST_HEADER)
     if header is None:
         return None
@@ -120,7 +120,7 @@ def _record(data: bytes, at: int, before: bytes) -> tuple[Record, bytes] | None:
         told = json.loads(meta)
     except ValueError:  # a chain of ours never holds such a record
         return None
-    return Record(kind.decode(), told, document, end), digest
+    return JournalRecord(kind.decode(), told, document, end), digest
 
 
 def _digest(before: bytes, kind: bytes, payload: bytes) -> bytes:

@@ -10,15 +10,16 @@ import msgspec
 from msgspec.structs import replace
 
 from trnbench.errors import BadInput, StoreError
+from trnbench.record import Record
 from trnbench.results.digest import empty_parts
 from trnbench.results.json import loads, loads_value
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
-from trnbench.store.journal import Chain, Journal, Record
+from trnbench.store.journal import Chain, Journal, JournalRecord
 from trnbench.store.layout import SMALL, Attached, compressed
 
 
-class Opening(msgspec.Struct, frozen=True, kw_only=True):
+class Opening(Record, kw_only=True):
     """What a journal says first: all that going on with the run takes, beside the run itself.
 
     `plan` is the digest of the plan, `sources` that of each file its kernels are written in, `executor`
@@ -45,7 +46,7 @@ class Journaled(NamedTuple):
     opening: Opening
     run: Run
     parts: tuple[Attached, ...]
-    cases: dict[int, Record]
+    cases: dict[int, JournalRecord]
     head: bytes
     end: int
     rounds: dict[int, dict[int, bytes]]
@@ -94,7 +95,7 @@ class Journaled(NamedTuple):
         missing = self.opening.planned - len(self.cases)
         return run if self.ended else replace(run, interrupted=True, missing=missing, digest="")
 
-    def _loaded(self, cases: dict[int, Record], parts: tuple[Attached, ...]) -> Run:
+    def _loaded(self, cases: dict[int, JournalRecord], parts: tuple[Attached, ...]) -> Run:
         where = f"the journal of run {self.run.id}"
         document: dict[str, Any] = loads_value(self.head, dict, where)
         document |= empty_parts(document)
@@ -154,6 +155,6 @@ def _told(chain: Chain) -> Journaled:
     return Journaled(opening, run, tuple(parts), cases, last, chain.end, rounds, tuple(ends))
 
 
-def _part(record: Record) -> Attached:
+def _part(record: JournalRecord) -> Attached:
     meta = record.meta
     return Attached(str(meta["kind"]), str(meta["name"]), str(meta["sha256"]), record.document)

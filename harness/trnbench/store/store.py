@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.errors import StoreError, TrnbenchError, UnknownName, UsageError
+from trnbench.record import Record
 from trnbench.results.digest import empty_parts
 from trnbench.results.json import dumps_measurement, loads, loads_value
 from trnbench.results.measurement import Grade, Status
@@ -266,7 +267,7 @@ def _marks(connection: sqlite3.Connection, number: int) -> tuple[list[CaseMark],
     return marks, positions
 
 
-class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+class RunSummary(Record, kw_only=True):
     """What `runs list` shows, read from columns alone."""
 
     id: str

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import prod
 
-import msgspec
-
+from trnbench.record import Record
 from trnbench.topology.graph import Link, LinkKind, NodeKind, Topology, torus_sides
 
 EXHAUSTIVE_UP_TO = 16
 """Devices (without switches) below which every halving is tried."""
 
 
-class Bisection(msgspec.Struct, frozen=True, kw_only=True):
+class Bisection(Record, kw_only=True):
     """`one_way` is what crosses the cut in one direction, in bytes/s; `both_ways` is twice that.
 
     `cables` cross it. `exact` is false when a narrower cut could exist that `method` did not look at.

@@ -7,9 +7,8 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
-import msgspec
-
 from trnbench.errors import TopologyError
+from trnbench.record import Record
 from trnbench.topology.figures import Figures, core_class, host_class
 from trnbench.topology.graph import Budget, Link, LinkClass, Node, NodeKind, Topology
 
@@ -164,7 +163,7 @@ def connect_switch(
     return hub
 
 
-class Server(msgspec.Struct, frozen=True, kw_only=True):
+class Server(Record, kw_only=True):
     """How one server is wired. Numbers are positions of devices within the server.
 
     `numa` lists the devices of each NUMA node, `adapters` the devices that share each EFA adapter.

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from math import isclose
 
-import msgspec
-
 from trnbench.errors import counted
 from trnbench.facts.fact import FactBook
 from trnbench.facts.units import show
+from trnbench.record import Record
 from trnbench.topology.cycles import disjoint
 from trnbench.topology.figures import Figures
 from trnbench.topology.graph import Budget, NodeKind, Topology, neighbour_table, torus_sides
@@ -67,7 +66,7 @@ def _rings_between(topology: Topology, count: int, length: int) -> bool:
     return rings and [len(ring) for ring in parts_of(outward)] == [length] * count
 
 
-class Expected(msgspec.Struct, frozen=True, kw_only=True):
+class Expected(Record, kw_only=True):
     """What facts say of a system, as (value, origin); several where documents differ.
 
     `counts` are by node kind or "server", `ports` the NeuronLink ports of a device, `names` those that
@@ -128,7 +127,7 @@ class Verdict(StrEnum):
     NOTE = "note"  # worth reading, no failure: documents disagree, or a claim cannot be tested
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class Check(Record, kw_only=True):
     name: str
     verdict: Verdict
     detail: str

@@ -10,6 +10,7 @@ from functools import cached_property
 import msgspec
 
 from trnbench.errors import BadInput, brief, counted
+from trnbench.record import Record
 
 
 class NodeKind(str, Enum):
@@ -21,7 +22,7 @@ class NodeKind(str, Enum):
     NETWORK = "network"  # the non-blocking cluster fabric, one node
 
 
-class Node(msgspec.Struct, frozen=True, gc=False):
+class Node(Record, gc=False):
     """`id` is the index in `Topology.nodes`; `name` is unique ("d5", "host0", "efa3", "sw-a").
 
     Devices come first, so the id of a device is its rank. `coord` is the position in the torus or
@@ -44,7 +45,7 @@ class LinkKind(str, Enum):
     ON_CHIP = "on-chip"
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
+class Figure(Record, kw_only=True):
     """A number and where it comes from: a Fact.id or an Assumption.id, with the arithmetic."""
 
     value: float
@@ -55,7 +56,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None = None
 
 
-class LinkClass(msgspec.Struct, frozen=True, kw_only=True):
+class LinkClass(Record, kw_only=True):
     """What all links of one sort share. Bandwidth is per direction, in bytes/s; latency in s.
 
     `level` says how far up the hierarchy the link is; a route climbs no higher than it must.
@@ -68,7 +69,7 @@ class LinkClass(msgspec.Struct, frozen=True, kw_only=True):
     level: int = 0
 
 
-class Budget(msgspec.Struct, frozen=True, kw_only=True):
+class Budget(Record, kw_only=True):
     """What the links of some classes add up to, in bytes/s and per direction.
 
     `owner` is "device" (links out of each), "server" or "system" (links out of all their adapters).
@@ -83,7 +84,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     readings: dict[str, Figure] = {}
 
 
-class Link(msgspec.Struct, frozen=True, gc=False):
+class Link(Record, gc=False):
     """One direction of one cable: `src` and `dst` are node ids, `cls` a name of a LinkClass."""
 
     src: int
@@ -91,7 +92,7 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     cls: str
 
 
-class Topology(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class Topology(Record, kw_only=True, dict=True):
     """A directed graph. Both directions of a cable are two links.
 
     `shape` names the graph of the devices, then what repeats it: ("torus", 4, 4),
@@ -223,7 +224,7 @@ FORMAT_VERSION = 1
 # History: 1 first version.
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Document(Record, kw_only=True, forbid_unknown_fields=True):
     """The file: its version, then the topology as it is in memory."""
 
     format_version: int = FORMAT_VERSION

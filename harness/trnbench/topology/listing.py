@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from trnbench.errors import counted
 from trnbench.facts.units import show
+from trnbench.record import Record
 from trnbench.topology.graph import Figure, NodeKind, Topology, shape_words
 from trnbench.topology.properties import Properties, properties
 
@@ -17,7 +16,7 @@ _PLURALS = {kind.value: f"{kind.value}{'es' if kind is NodeKind.SWITCH else 's'}
 _PLURALS[NodeKind.HOST.value] = "hosts (NUMA nodes)"
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
+class Table(Record, kw_only=True):
     """`rows` hold one text per column; `note` stands below."""
 
     name: str

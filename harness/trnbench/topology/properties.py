@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from trnbench.grouping import grouped
+from trnbench.record import Record
 from trnbench.topology.bisection import Bisection, bisection
 from trnbench.topology.cycles import Cycle, hamiltonian_cycles
 from trnbench.topology.graph import Figure, NodeKind, Topology, shape_words, torus_sides
@@ -22,7 +23,7 @@ ALL_PAIRS_UP_TO = 512
 SAMPLE = 32
 
 
-class Distances(msgspec.Struct, frozen=True, kw_only=True):
+class Distances(Record, kw_only=True):
     """`diameter` is the longest minimal route, `average` that of all pairs of two devices.
 
     Both count links, so a passage through a switch is two. `exact` is false for a sample.
@@ -132,7 +133,7 @@ MAPPED_UP_TO = 4096
 """Devices up to which a hypercube is looked for."""
 
 
-class Properties(msgspec.Struct, frozen=True, kw_only=True):
+class Properties(Record, kw_only=True):
     """`nodes` by kind and `cables` (both directions are one) by class.
 
     `degree` counts a device's NeuronLink cables, those to switches included: smallest and largest.

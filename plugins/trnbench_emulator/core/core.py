@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from typing import Final
 
 from trnbench_emulator.core.pace import Claim, Pace, Throttle, Without, of_banks, rivals
 from trnbench_emulator.core.program import (
@@ -26,7 +27,10 @@ from trnbench_emulator.core.transfers import SYNC
 Plain = tuple[int, int, int, int, int, int, int, tuple[tuple[Claim, Claim], ...], int]
 """Of a `Step`: queue, issue, latency, engines, hbm, path, floor, its claims of banks, and hold."""
 
-LAUNCHED, TURN, EXCLUDED, MET = -1, -2, -3, -4
+LAUNCHED: Final = -1
+TURN: Final = -2
+EXCLUDED: Final = -3
+MET: Final = -4
 """Causes of a start that are no dependency; the last: another program of the launch had to come first."""
 
 _SYNC = LOAD + STORE

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from trnbench.peaks import engine_rate
+from trnbench.record import Record
 from trnbench_emulator import TICKS_PER_US, ticks, ticks_up
 from trnbench_emulator.compiler import AssumptionUse
 from trnbench_emulator.core.costs import CostTable
@@ -15,7 +14,7 @@ from trnbench_emulator.core.program import QUEUES, Program, queue_of
 from trnbench_emulator.nki.op import DMA, Op
 
 
-class Without(msgspec.Struct, frozen=True, kw_only=True):
+class Without(Record, kw_only=True):
     """Causes of lost time that an emulation leaves out. `queues`: whose instructions take no time."""
 
     throttle: bool = False
@@ -38,7 +37,7 @@ Claim = tuple[int, int, int]
 WHOLE = -1
 
 
-class Step(msgspec.Struct, frozen=True):
+class Step(Record):
     """Of one op, in ticks. `issue`: until its queue takes the next. `latency`: from then to its end.
 
     A transfer instead keeps `engines` DMA engines busy for `issue` each, the way that all engines of the
@@ -60,14 +59,14 @@ class Step(msgspec.Struct, frozen=True):
     banked: tuple[tuple[Claim, Claim], ...] = ()
 
 
-class Throttle(msgspec.Struct, frozen=True):
+class Throttle(Record):
     slow: int  # an instruction takes this many times as long, in 1/1000, while the engine warms up
     ramp: int
     window: int
     rearm: int  # busy ticks of a window below which it cools down
 
 
-class Exclusion(msgspec.Struct, frozen=True):
+class Exclusion(Record):
     """Two queues that never use `memory` together; with a `mode`, only while `engine` works in it.
 
     `per` bank: they may use different banks of it together.

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from trnbench.record import Record
 from trnbench_emulator.core.liveness import later
 from trnbench_emulator.core.program import BUFFER, KIND_BITS, KIND_MASK, Program
 from trnbench_emulator.core.scheduler import Mark
@@ -46,7 +46,7 @@ COPIED = 50_000
 """Instructions of one case up to which pieces are recorded again."""
 
 
-class Piece(msgspec.Struct, frozen=True):
+class Piece(Record):
     """A part of a problem: where each recorded copy of it ends, and how often it occurs in all."""
 
     ends: tuple[int, ...]
@@ -131,7 +131,7 @@ def _turns(ends: Sequence[int]) -> int:
     return 1
 
 
-class Position(msgspec.Struct, frozen=True):
+class Position(Record):
     """Somewhere in a program: instructions and tiles of PSUM before it."""
 
     instructions: int
@@ -142,7 +142,7 @@ class Position(msgspec.Struct, frozen=True):
         return cls(len(program), program.psum.tiles)
 
 
-class FirstCopy(msgspec.Struct, frozen=True):
+class FirstCopy(Record):
     """From `begin` to `end`. By instruction of it, in order: its waits for operands, and the tiles that it is
     the first to use."""
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import Any, TypeAlias
 
-import msgspec
 import numpy as np
 
 from trnbench.errors import KernelError
+from trnbench.record import Record
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
 from trnbench_emulator.core.builder import Builder
 from trnbench_emulator.core.liveness import Births
@@ -44,7 +44,7 @@ Arguments: TypeAlias = Sequence[Any] | Mapping[str, Any]
 """Of a kernel, in order or by name: a `TensorSpec` for a tensor, other values as they are."""
 
 
-class Launch(msgspec.Struct, frozen=True, kw_only=True):
+class Launch(Record, kw_only=True):
     """`programs` of one kernel, each on a core; a single program is a launch of one.
 
     `cores` of the device are at work (0: as many as there are programs), the others with launches of their
@@ -70,7 +70,7 @@ BARRIER, EXCHANGE = "core_barrier", "sendrecv"
 OPCODES = (BARRIER, EXCHANGE)
 
 
-class Recording(msgspec.Struct, frozen=True, dict=True):
+class Recording(Record, dict=True):
     """`programs` of a launch. `pieces`: of a single one that stands for a larger problem, what its parts
     stand for; empty where it is the whole."""
 

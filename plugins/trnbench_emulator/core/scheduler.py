@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from trnbench.record import Record
 from trnbench_emulator.core.core import LAUNCHED, TURN, Core
 from trnbench_emulator.core.pace import NOTHING_REMOVED as NOTHING_REMOVED
 from trnbench_emulator.core.pace import Pace, Without
@@ -30,7 +31,7 @@ from trnbench_emulator.core.transfers import SYNC
 Ints = npt.NDArray[np.int64]
 
 
-class Mark(msgspec.Struct, frozen=True):
+class Mark(Record):
     """Somewhere in a program: when everything before it has ended, and what was busy how long. `last`: by
     queue, when the last of its instructions has ended."""
 

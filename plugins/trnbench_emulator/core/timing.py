@@ -7,9 +7,8 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
-import msgspec
-
 from trnbench.generation import System
+from trnbench.record import Record
 from trnbench_emulator import seconds, ticks
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.launch import LaunchSchedule, schedule_launch
@@ -23,7 +22,7 @@ from trnbench_emulator.core.waterfall import waterfall_of
 from trnbench_emulator.nki import Machine
 
 
-class ProgramTime(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramTime(Record, kw_only=True):
     """One program of a launch, on a core of its own. `latency_s`: from the launch of all to its own end;
     `waited_s`: of that, for other programs. `busy_s`: seconds per engine.
     """
@@ -36,7 +35,7 @@ class ProgramTime(msgspec.Struct, frozen=True, kw_only=True):
     busy_s: dict[str, float]
 
 
-class Timing(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class Timing(Record, kw_only=True, dict=True):
     """`total` ticks from the first instruction to the end of the last program, `last`, after `launch` ticks
     in which it was launched. `waterfall`, in seconds, begins with the time at the peak and adds up to
     `latency_s`; it is empty unless it was asked for. `recording` and `scheduled` are what all of it was found

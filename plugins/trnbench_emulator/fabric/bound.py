@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
+from trnbench.record import Record
 from trnbench.topology import LinkKind, NodeKind
 from trnbench_emulator import TICKS_PER_SECOND
 from trnbench_emulator.fabric.algorithms.algorithm import (
@@ -41,7 +40,7 @@ PATTERN_FORMULA = (
 )
 
 
-class Bound(msgspec.Struct, frozen=True, kw_only=True):
+class Bound(Record, kw_only=True):
     """What no algorithm can beat: bytes that must leave or enter a device over all its links, and one
     message to the farthest rank. `formula` names both; the larger counts.
     """
@@ -155,7 +154,7 @@ def pattern_bound(network: Network, schedule: Schedule, *, reached: bool = False
     )
 
 
-class Ports(msgspec.Struct, frozen=True, kw_only=True):
+class Ports(Record, kw_only=True):
     """Rates in bytes/s: out of one device, out of one rank, out of one host over the network (0: none).
 
     `farthest_s`: latency of a message to rank 0 from the farthest rank; `nearest_s`: from the nearest.

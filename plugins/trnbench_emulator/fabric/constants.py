@@ -13,18 +13,19 @@ import msgspec
 from msgspec.structs import replace
 
 from trnbench.errors import FactError
+from trnbench.record import Record
 from trnbench_emulator.fabric.algorithms.algorithm import ALL_REDUCE, REDUCE, REDUCE_SCATTER
 from trnbench_emulator.fabric.schedule import Schedule
 
 
-class Threshold(msgspec.Struct, frozen=True):
+class Threshold(Record):
     """`algorithm` is taken below `below_bytes` of the full buffer."""
 
     algorithm: str
     below_bytes: float = inf
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True):
+class Rule(Record, kw_only=True):
     """What was observed: on a generation, in a context, for these collectives of so many ranks (cores,
     logical or physical) of so many instances. `points` are published; `*` at the end stands for many.
     `source` names a document that says the same, "" where none does; `why` says what was seen.
@@ -85,7 +86,7 @@ CONTEXTS = (NCCOM, GRAPH)
 """A collective alone, as nccom-test measures it, and inside a compiled graph."""
 
 
-class Ranged(msgspec.Struct, frozen=True, kw_only=True):
+class Ranged(Record, kw_only=True):
     """A value that published evidence gives no closer than a range; `path` leads to its row of the costs."""
 
     value: float
@@ -95,7 +96,7 @@ class Ranged(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Constants(msgspec.Struct, frozen=True, kw_only=True):
+class Constants(Record, kw_only=True):
     """Shares are of the documented bandwidth, times in seconds.
 
     `gather_start` and `reduce_start` are charged once per collective that gathers or moves, and per

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from trnbench.record import Record
 from trnbench_emulator import HALF, TICKS_PER_SECOND
 from trnbench_emulator.fabric.fluid import Outcome
 from trnbench_emulator.fabric.maxmin import FULL, Floats
@@ -21,7 +21,7 @@ from trnbench_emulator.fabric.shares import Shares
 Ticks = NDArray[np.int64]
 
 
-class Round(msgspec.Struct, frozen=True):
+class Round(Record):
     """A step of a chain: what is sent, before it is known when, and how often in a row. Of each move what its
     messages take; their `sizes` in bytes, one after the other.
     """

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from trnbench.record import Record
 from trnbench_emulator.fabric.flow import Together
 from trnbench_emulator.fabric.maxmin import Floats, Indices
 from trnbench_emulator.fabric.network import CLASSES, PLANS, STEPS, Network
@@ -18,7 +19,7 @@ from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 from trnbench_emulator.fabric.shares import Shares
 
 
-class Patterns(msgspec.Struct, frozen=True, dict=True):
+class Patterns(Record, dict=True):
     """By place in every array one sender's part of one step of one chain, however often the step is repeated;
     `resources` and `weights` are those of all, one after the other, `lengths` many of each.
     """
@@ -56,7 +57,7 @@ class Patterns(msgspec.Struct, frozen=True, dict=True):
         return len(self.chain)
 
 
-class Classes(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class Classes(Record, kw_only=True, dict=True):
     """`flow[p]`, `resource[r]` and `rank[chain · ranks + rank]` number the class of each member."""
 
     flow: Indices

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 
+from trnbench.record import Record
 from trnbench_emulator import ticks
 from trnbench_emulator.fabric.maxmin import Floats
 from trnbench_emulator.fabric.network import ALONE, Network
@@ -12,7 +12,7 @@ from trnbench_emulator.fabric.schedule import Move
 from trnbench_emulator.fabric.solve import LOCKSTEP, Carried, Solution, least_ticks
 
 
-class LinkLoad(msgspec.Struct, frozen=True, kw_only=True):
+class LinkLoad(Record, kw_only=True):
     """`utilisation`: bytes over what the link could have carried in the whole time."""
 
     src: str
@@ -22,7 +22,7 @@ class LinkLoad(msgspec.Struct, frozen=True, kw_only=True):
     utilisation: float
 
 
-class Waterfall(msgspec.Struct, frozen=True, kw_only=True):
+class Waterfall(Record, kw_only=True):
     """Picoseconds that add up to the total exactly.
 
     `ideal`: the bandwidth bound; `algorithm`: bytes beyond it, and links that the algorithm leaves idle;

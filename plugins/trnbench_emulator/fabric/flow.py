@@ -6,14 +6,14 @@ import heapq
 from collections.abc import Sequence
 from functools import cached_property
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from trnbench.record import Record
 from trnbench_emulator.fabric.maxmin import Floats, Indices
 
 
-class Flow(msgspec.Struct, frozen=True):
+class Flow(Record):
     """`size` bytes over `resources` in the shares `weights`.
 
     It takes links `before` ticks after the last of `after` (indices of earlier flows) has arrived, and
@@ -56,7 +56,7 @@ def late_begin(flows: list[Flow], touched: dict[int, list[int]], rank: int, tick
         flows.append(Flow(0.0, np.zeros(0, np.intp), np.zeros(0), latency=ticks))
 
 
-class Order(msgspec.Struct, frozen=True):
+class Order(Record):
     """What follows from flows whatever they share: by flow how many it waits for, who waits for it; `empty`
     where it has no bytes or no resources; `starts`: (ticks, flow) of those that wait for none.
     """

@@ -12,9 +12,9 @@ from bisect import bisect
 from collections.abc import Sequence
 from operator import truediv
 
-import msgspec
 import numpy as np
 
+from trnbench.record import Record
 from trnbench_emulator import HALF, TICKS_PER_SECOND
 from trnbench_emulator.fabric.flow import Together
 from trnbench_emulator.fabric.maxmin import Floats
@@ -26,7 +26,7 @@ FEW = 8
 _NEVER = int(np.iinfo(np.int64).max)
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Outcome(Record):
     """`arrival` ticks per flow, chain or class; `carried` bytes per resource; `watched`: whether a resource
     that is watched ever limited a flow.
     """

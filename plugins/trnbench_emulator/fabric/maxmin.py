@@ -6,15 +6,16 @@ rise together until a resource is full; the flows that cross it are frozen; the 
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from trnbench.record import Record
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-class Usage(msgspec.Struct, frozen=True):
+class Usage(Record):
     """How much of each resource one byte per second of each flow takes: a sparse matrix.
 
     `flow[i]` uses `weight[i]` of `resource[i]`. A flow that splits over two equal routes has weight

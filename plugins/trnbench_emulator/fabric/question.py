@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from math import isfinite
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.bounded.kinds import LATE, LEFT_OF_LINK, LEFT_OF_RANK, OVERSUBSCRIPTION
 from trnbench.errors import UnknownName, UsageError
 from trnbench.generation import System
+from trnbench.record import Record
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -25,7 +25,7 @@ from trnbench_emulator.fabric.constants import CONTEXTS, NCCOM
 LEVELS = ("device", "logical-core", "core")
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class Options(Record, kw_only=True):
     """`level` says what a rank is, `context` whether a collective runs alone, as nccom-test measures it,
     or inside a compiled graph. Empty `neuronlink_direction` and `trn3_links` keep the default.
 
@@ -110,7 +110,7 @@ PATTERNS = (SEND, READ, PING_PONG, INCAST, HALVES)
 """Messages that are no collective: `patterns` says which ranks they take."""
 
 
-class Beside(msgspec.Struct, frozen=True, kw_only=True):
+class Beside(Record, kw_only=True):
     """What runs at the same time, as a question would put it; no `groups` for all ranks together."""
 
     collective: str

@@ -9,14 +9,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
+from trnbench.record import Record
 from trnbench.topology import Link
 from trnbench_emulator.fabric.maxmin import Floats, Indices
 
 
-class Route(msgspec.Struct, frozen=True):
+class Route(Record):
     """Resources one flow uses, in shares, and the ticks its first byte needs (slowest share)."""
 
     resources: Indices

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
 from msgspec.structs import replace
 
+from trnbench.record import Record
 
-class Move(msgspec.Struct, frozen=True, kw_only=True):
+
+class Move(Record, kw_only=True):
     """`size` bytes from each sender to its receiver, all at once.
 
     Either `offset`, a translation that every rank sends along, or explicit `pairs` of ranks.
@@ -31,7 +32,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     direct: bool = False
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class Step(Record, kw_only=True):
     """Moves that start together; the whole step is done `times` times, one after the other."""
 
     moves: tuple[Move, ...]
@@ -46,7 +47,7 @@ Chains = tuple[tuple[Step, ...], ...]
 """Steps of every chain, in order."""
 
 
-class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+class Schedule(Record, kw_only=True):
     """`chains` run at the same time and share links. Within a chain a rank begins a step when all
     it sends and receives in the step before is done.
 

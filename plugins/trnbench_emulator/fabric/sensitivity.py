@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.facts.units import show
 from trnbench.generation import System
+from trnbench.record import Record
 from trnbench.terminal.word_values import BUILDERS, READINGS
 from trnbench_emulator.compiler import assuming
 from trnbench_emulator.fabric.answer import Answer
@@ -18,7 +18,7 @@ from trnbench_emulator.fabric.question import Question
 from trnbench_emulator.fabric.systems import Fabric, fabric_of
 
 
-class Shift(msgspec.Struct, frozen=True, kw_only=True):
+class Shift(Record, kw_only=True):
     """`name` set to `setting` instead of `usual`: seconds, and those over the usual ones."""
 
     name: str

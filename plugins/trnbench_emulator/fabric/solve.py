@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from trnbench.record import Record
 from trnbench_emulator import TICKS_PER_SECOND, ticks
 from trnbench_emulator.fabric.contention_free import contention_free
 from trnbench_emulator.fabric.explicit import ExplicitFlows
@@ -35,7 +36,7 @@ LOCKSTEP = ", in lockstep"
 """End of `Solution.way` where ranks were taken to wait for each other after every step."""
 
 
-class Solution(msgspec.Struct, frozen=True, kw_only=True):
+class Solution(Record, kw_only=True):
     """`time_s`; `carried` bytes per link of the network (index of `Network.links`);
     `accessed` bytes of every device's memory; `latency_s`: the part that is latency and overhead, were
     every link infinitely wide. `ends`: the tick at which each chain is done, start not counted.
@@ -57,7 +58,7 @@ class Solution(msgspec.Struct, frozen=True, kw_only=True):
     idle: int = 0
 
 
-class Carried(msgspec.Struct, frozen=True):
+class Carried(Record):
     """A schedule carried out, with the chains that ran beside it, in bytes; the seconds of the algorithms
     that were tried, the names of all that were worth it, why others were not, by what right `auto` took
     this one, and the `limit` that its time was brought to.

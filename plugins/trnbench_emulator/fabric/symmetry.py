@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
+from trnbench.record import Record
 from trnbench.topology import Link, Node
 from trnbench_emulator.fabric.maxmin import Indices
 
 
-class Digit(msgspec.Struct, frozen=True):
+class Digit(Record):
     """One coordinate: `size` positions; `xor` digits combine by exclusive or, others modulo size."""
 
     size: int
@@ -29,7 +29,7 @@ class Digit(msgspec.Struct, frozen=True):
         return a ^ b if self.xor else (a + b) % self.size
 
 
-class Symmetry(msgspec.Struct, frozen=True):
+class Symmetry(Record):
     """An abelian group that acts simply and transitively on the ranks.
 
     `coords[r]` are rank r's digits; `link_orbit[l]` numbers the orbit of link l, `orbit_size` counts

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.errors import TopologyError, UsageError, counted
 from trnbench.facts.fact import Scope
 from trnbench.generation import System
+from trnbench.record import Record
 from trnbench.topology import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
 from trnbench_emulator import ticks
 from trnbench_emulator.fabric.constants import IDEAL, Constants, constants_of
@@ -77,7 +77,7 @@ def _rank_class(system: System, ranks_per_device: int) -> LinkClass:
     )
 
 
-class Irregular(msgspec.Struct, frozen=True, kw_only=True):
+class Irregular(Record, kw_only=True):
     """`scale`: factor by (from, to), node ids of a topology; 0 is a dead link. By rank: `slow`, the share of
     its device's memory bandwidth that is left; `late`, ticks that it begins after the others.
     """

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-import msgspec
-
 from trnbench.errors import KernelError, brief
 from trnbench.facts.fact import PeakChoice, Scope
 from trnbench.facts.units import show
+from trnbench.record import Record
 from trnbench.results.expectation import expected_time
 from trnbench.results.measurement import Evidence, Part, Status
 from trnbench_emulator.compiler import SWITCHES, Assumptions
@@ -22,7 +21,7 @@ MATTERS = 0.1
 """Share of the time from which on both times are printed."""
 
 
-class Assumed(msgspec.Struct, frozen=True, kw_only=True):
+class Assumed(Record, kw_only=True):
     """One switch that a kernel meets. `times`: how often the compiler was taken to do this while the kernel
     was recorded; 0 where it is switched off. `about` says what it does then, or what is done instead."""
 
@@ -32,7 +31,7 @@ class Assumed(msgspec.Struct, frozen=True, kw_only=True):
     about: str
 
 
-class Alternative(msgspec.Struct, frozen=True, kw_only=True):
+class Alternative(Record, kw_only=True):
     """The time with one switch the other way: "no-hoisting" of a run that assumes hoisting. `slower` is
     against the run's time, 0.38 for 38 % more. `problem`: why there is no such time, which is then 0."""
 
@@ -89,7 +88,7 @@ def alternatives(
     return tuple(sorted(tried, key=lambda each: (-abs(each.slower), each.name))), ""
 
 
-class Share(msgspec.Struct, frozen=True, kw_only=True):
+class Share(Record, kw_only=True):
     """A rate that was reached, against its peak at the same scope. `what` is an engine or a memory."""
 
     what: str
@@ -118,7 +117,7 @@ def best_of(shares: Iterable[Share]) -> Share | None:
     return max(shares, key=lambda each: each.fraction, default=None)
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class Line(Record, kw_only=True):
     """What one line of the kernel's source cost: `seconds` its engines were busy with it."""
 
     file: str
@@ -129,7 +128,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
 
 
-class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
+class KernelRun(Record, kw_only=True):
     """One kernel on one system. Everything but `shares` is of one core.
 
     Of a launch of several `programs`, `instructions`, `flops` and `bytes` are those of all of them,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from trnbench.errors import KernelError
+from trnbench.record import Record
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import Array, Sizes
 
@@ -25,7 +25,7 @@ TOLERANCES = {
 fp32, whose sums add up in another order. Integers have to be equal."""
 
 
-class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+class Agreement(Record, kw_only=True):
     """One output against the reference. `error` is the largest difference, `scale` the largest value."""
 
     output: int

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from trnbench.errors import KernelError
+from trnbench.record import Record
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import Array, DType
 from trnbench_emulator.nki.functions import FUNCTIONS, Function
@@ -23,7 +23,7 @@ from trnbench_emulator.nki.tensor import NkiTensor
 from trnbench_emulator.nki.values import VirtualRegister, whole
 
 
-class Rules(msgspec.Struct, frozen=True):
+class Rules(Record):
     """Checks of one call: every failure names call, generation, rule, limit, file and line."""
 
     call: str

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from trnbench.errors import KernelError
+from trnbench.record import Record
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.recording import STATE
 
@@ -22,7 +22,7 @@ _erf = np.vectorize(math.erf, otypes=[np.float32])
 _ROOT_2_PI = math.sqrt(2 / math.pi)
 
 
-class Function(msgspec.Struct, frozen=True, eq=False):
+class Function(Record, eq=False):
     """`apply` works on NumPy arrays. As an argument (`op=nl.add`) it names the operation; called
     on tiles it allocates the result in SBUF and issues the instruction that computes it.
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from trnbench.errors import FactError
 from trnbench.facts.fact import Scope
 from trnbench.generation import System
+from trnbench.record import Record
 
 FP32_BYTES = 4
 
 
-class Machine(msgspec.Struct, frozen=True, kw_only=True):
+class Machine(Record, kw_only=True):
     """Sizes in elements or bytes as the name says. Built from facts by `of`, never written by hand."""
 
     generation: str  # "trn2"

@@ -9,13 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from trnbench.case_key import Value
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case, Kernel, Point
+from trnbench.record import Record
 from trnbench_emulator import nki_sources
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, provide, record
 from trnbench_emulator.nki.dtype import Sizes, dtype_of, random_values
@@ -23,7 +23,7 @@ from trnbench_emulator.nki.load import from_package
 from trnbench_emulator.nki.source import inputs_of
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class Source(Record, kw_only=True):
     """Where a kernel's source lies, and the shapes and types of its arguments for one point.
 
     `plain`: what comes after the tensors, known when the kernel is compiled.
@@ -125,7 +125,7 @@ _BOUNDS = {
 """(kernel, position of the argument) → between which numbers it is drawn; any will do for the others."""
 
 
-class Array(msgspec.Struct, frozen=True, kw_only=True):
+class Array(Record, kw_only=True):
     """An argument, kept in a file as its bytes."""
 
     name: str

@@ -14,9 +14,8 @@ from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 
-import msgspec
-
 from trnbench.errors import UsageError
+from trnbench.record import Record
 from trnbench_emulator import nki
 from trnbench_emulator.nki import beta1, dtype, isa, language, tensor, typing
 from trnbench_emulator.nki.beta1 import isa as beta1_isa
@@ -29,7 +28,7 @@ CONSTANTS = ("dge_mode", "dma_engine", "engine", "matmul_perf_mode", "nc_version
 MODES = ("auto", "trnbench", "real")
 
 
-class Provided(msgspec.Struct, frozen=True):
+class Provided(Record):
     """Which `nki` a kernel saw: "trnbench" or "nki", and its version; `dialect` is "Beta 1" for a kernel of
     `neuronxcc.nki`. `absent`: packages stood in for; `faults`: lines that failed while it was imported."""
 

@@ -15,9 +15,8 @@ from reprlib import repr as shortened
 from types import ModuleType
 from typing import Any, TypeAlias
 
-import msgspec
-
 from trnbench.errors import KernelError
+from trnbench.record import Record
 from trnbench.reference import resolve
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.load import load_kernel
@@ -26,7 +25,7 @@ from trnbench_emulator.nki.provide import Provided
 Inputs: TypeAlias = tuple[Any, ...]
 
 
-class Source(msgspec.Struct, frozen=True):
+class Source(Record):
     """One kernel with its arguments for one point. `by`: the nki it imports."""
 
     ref: str

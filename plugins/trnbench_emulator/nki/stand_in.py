@@ -11,14 +11,13 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
-import msgspec
-
 from trnbench.errors import KernelError
+from trnbench.record import Record
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.recording import STATE
 
 
-class Reason(msgspec.Struct, frozen=True):
+class Reason(Record):
     """Why there is a stand-in: `problem` goes on after "torch.zeros is used, "."""
 
     problem: str

@@ -15,15 +15,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import msgspec
-
 from trnbench.errors import KernelError
+from trnbench.record import Record
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.names import refused_import
 from trnbench_emulator.nki.stand_in import Reason, lenient, stand_in
 
 
-class Fault(msgspec.Struct, frozen=True):
+class Fault(Record):
     """A statement that failed, and the names that it did not set."""
 
     file: str

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from trnbench.errors import KernelError
+from trnbench.record import Record
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import Array, Sizes, dtype_of
@@ -30,7 +31,7 @@ from trnbench_emulator.nki.shadow import Finding, Shadow
 from trnbench_emulator.nki.tensor import NkiTensor
 
 
-class TensorSpec(msgspec.Struct, frozen=True):
+class TensorSpec(Record):
     """A kernel argument without values. `dtype` as in NKI ("bfloat16") or in documents ("bf16")."""
 
     shape: Sizes

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from trnbench.record import Record
 from trnbench_emulator.nki import isa, language
 from trnbench_emulator.nki.importer import OURS
 from trnbench_emulator.nki.jit import jit
@@ -22,7 +23,7 @@ from trnbench_emulator.nki.provide import provided_names
 _TODAY: dict[str, Any] = {"nki.isa": isa, "nki.language": language}
 
 
-class Use(msgspec.Struct, frozen=True):
+class Use(Record):
     """`neuronxcc.nki.language.load` with the parameters that a call names."""
 
     line: int
@@ -69,7 +70,7 @@ class Use(msgspec.Struct, frozen=True):
         return not open_ended and keyword not in parameters
 
 
-class Gone(msgspec.Struct, frozen=True, kw_only=True):
+class Gone(Record, kw_only=True):
     """A name, or a parameter of it, that releases from `since` on do not have; what to write instead."""
 
     name: str = ""

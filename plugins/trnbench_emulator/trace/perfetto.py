@@ -13,13 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heapreplace
 from typing import Any
 
-import msgspec
-
 from trnbench.errors import UsageError
+from trnbench.record import Record
 from trnbench_emulator import TICKS_PER_US
 
 
-class Slice(msgspec.Struct, frozen=True):
+class Slice(Record):
     """One instruction, transfer or wait. `process` is the core; `track` an engine or a queue of it."""
 
     process: int
@@ -30,7 +29,7 @@ class Slice(msgspec.Struct, frozen=True):
     args: Mapping[str, Any] = {}
 
 
-class Flow(msgspec.Struct, frozen=True):
+class Flow(Record):
     """A dependency: `target` could not start before `source` had ended. Both index `Timeline.slices`."""
 
     source: int
@@ -38,7 +37,7 @@ class Flow(msgspec.Struct, frozen=True):
     why: str = "dependency"
 
 
-class Counter(msgspec.Struct, frozen=True):
+class Counter(Record):
     """A curve: (time, value), in order of time."""
 
     process: int
@@ -47,7 +46,7 @@ class Counter(msgspec.Struct, frozen=True):
     samples: Sequence[tuple[int, float]]
 
 
-class Timeline(msgspec.Struct, frozen=True, kw_only=True):
+class Timeline(Record, kw_only=True):
     """`processes`: the name of each core. `tracks`: those to show first and in which order.
 
     `missing` says in words what the emulation did not keep, "" where it kept everything.
@@ -67,7 +66,7 @@ DEFAULT_CAP = 64 << 20
 _LEAST = 64 << 10
 
 
-class TraceFile(msgspec.Struct, frozen=True):
+class TraceFile(Record):
     """The bytes of the file, how many slices it has of how many, and what to tell the reader of it."""
 
     data: bytes

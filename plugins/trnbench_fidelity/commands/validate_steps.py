@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from trnbench.bounded import kinds
 from trnbench.errors import ExitCode, NothingSelected, UnknownName, UsageError, quoted
+from trnbench.record import Record
 from trnbench.results.expectation import signed_text, size_text
 from trnbench.results.fidelity import Errors, FamilyFidelity, Fidelity
 from trnbench.terminal.cell import Column
@@ -139,7 +138,7 @@ TASKS = ("decode", "prefill", "train")
 """Of steps of whole models: with --family workloads limits are of these, on all generations."""
 
 
-class Limit(msgspec.Struct, frozen=True, kw_only=True):
+class Limit(Record, kw_only=True):
     """`e`: the largest error allowed, as ln of a factor; `name` is that of the statistic."""
 
     name: str
@@ -151,7 +150,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
         return f"--max-{self.name} {self.family}"
 
 
-class Gates(msgspec.Struct, frozen=True, kw_only=True):
+class Gates(Record, kw_only=True):
     limits: tuple[Limit, ...] = ()
     broken: int | None = None
 

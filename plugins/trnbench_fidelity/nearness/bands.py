@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from trnbench import BadInput, Band, Case, Generation, Nearness
 from trnbench.case_key import CaseKey, Division
+from trnbench.record import Record
 from trnbench.results.fidelity import Fidelity, Use
 from trnbench.store.answers import answers_of
 from trnbench_fidelity.nearness.evidence import Evidence, Known, same_size
@@ -46,7 +47,7 @@ EVERYTHING = "every family"
 DIGITS = 4
 
 
-class Bands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Bands(Record, kw_only=True, forbid_unknown_fields=True):
     """Of one generation, by a version of the model: group → class → band."""
 
     version: str
@@ -249,7 +250,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 """Families of points that are asked again, and the assumptions that are moved where the facts have them."""
 
 
-class Ranges(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Ranges(Record, kw_only=True, forbid_unknown_fields=True):
     """The section of a generation's answers: ends by published point, and by kernel of ours on cores."""
 
     points: dict[str, Ends] = {}

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-import msgspec
-
 from trnbench.errors import counted
 from trnbench.grouping import grouped
+from trnbench.record import Record
 from trnbench.results.expectation import NOTHING
 from trnbench.results.measurement import Nearness
 from trnbench_fidelity.nearness.bands import BANDED, Ends, class_bands, over, own
@@ -25,7 +24,7 @@ Others = Callable[[str], Mapping[str, float]]
 """Vote → the errors that bands may be made of which know nothing of it."""
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Judged(Record, kw_only=True, forbid_unknown_fields=True):
     """A point in a band. `kind` is a class that the point lands in, or `UNSEEN`.
 
     `inside` and `width` are None where such a number would have no band. `width` is half of the band, ln.
@@ -40,7 +39,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     width: float | None = None
 
 
-class Coverage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Coverage(Record, kw_only=True, forbid_unknown_fields=True):
     """Points of one family, generation and class: how many lie in their bands, and how wide these are.
 
     A vote counts by the share of its rows inside. `width` is the mean half of a band, ln; None without one.

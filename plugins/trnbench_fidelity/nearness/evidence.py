@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import Nearness, Scope, Spread
 from trnbench.grouping import grouped
 from trnbench.kernels.kernel import Case, Kernel, PublishedAs, always
+from trnbench.record import Record
 from trnbench_emulator.backend import CollectiveQuestion
 from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, ShapeValue, Usable, vote
 
@@ -47,7 +47,7 @@ TYPELESS = ("hbm", "dma", "host-copy", *LINKS)
 STREAM_BYTES = 8 * 2**30  # what each core streams where a point says only that it is the suite's usual size
 
 
-class Subject(msgspec.Struct, frozen=True, kw_only=True):
+class Subject(Record, kw_only=True):
     """`program` is the kernel of FIDELITY's classes, "" where the emulated program is not published;
     `operation` with `dtype` is what another kernel must share; `sizes` are axes of either kind.
     """
@@ -60,7 +60,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     sizes: Mapping[str, float] = {}
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class Known(Record, kw_only=True):
     """One published measurement as evidence. `asked` is its operation as published, `shape` as printed;
     `scope` is what took part; `kernel` is the file and function it was measured with, "" where unknown."""
 

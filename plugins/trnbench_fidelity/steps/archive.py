@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from trnbench import Band, Generation, Nearness
+from trnbench.record import Record
 from trnbench.store.answers import answers_of
 from trnbench_fidelity.nearness.bands import Bands, Ends, Groups, Ranges, bands_of
 from trnbench_fidelity.point import NotEmulated
@@ -24,7 +23,7 @@ NAMES = tuple(UNITS)
 """Constants in the order of a row's coefficients."""
 
 
-class StepSeconds(msgspec.Struct, frozen=True, kw_only=True):
+class StepSeconds(Record, kw_only=True):
     """`rows`: of each pipeline stage that may be the slowest, seconds without constants and then seconds for
     one of each of `NAMES` (a second, or a share of 1). `starts_s` of them are the starts of its collectives,
     `moving_s` what these take beside. `floor_s` and `naive_s` are what documents allow at best, and the sum
@@ -72,7 +71,7 @@ SECTION = "steps"
 """Of a generation's answers."""
 
 
-class StepArchive(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StepArchive(Record, kw_only=True, forbid_unknown_fields=True):
     """Of one generation, by version `version` of the model `by`: answers, and group → class → band.
 
     `inside`: which of the points lie in the band that they would be given, had nothing of their model been
@@ -95,7 +94,7 @@ class StepRow(StepSeconds, frozen=True, kw_only=True, forbid_unknown_fields=True
     ends: Ends | None = None
 
 
-class StepRows(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StepRows(Record, kw_only=True, forbid_unknown_fields=True):
     """The section of a generation's answers, by version `version` of the model `by`."""
 
     by: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import System, TrnbenchError
+from trnbench.record import Record
 from trnbench_fidelity.point import NotEmulated
 from trnbench_fidelity.steps.load import PublishedStep
 from trnbench_steps.attention import AttentionKind
@@ -25,7 +25,7 @@ HYBRID = "hybrid"
 """Kind of a model that has linear attention between its full layers."""
 
 
-class Composed(msgspec.Struct, frozen=True, kw_only=True):
+class Composed(Record, kw_only=True):
     """A point as a step of ours. `vote` is its model, `family` its class of error."""
 
     point: PublishedStep

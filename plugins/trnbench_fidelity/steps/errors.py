@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import msgspec
-
+from trnbench.record import Record
 from trnbench.results.expectation import NOTHING, signed_text, size_text
 from trnbench.results.fidelity import Errors
 from trnbench_fidelity.statistics import of_votes
@@ -17,7 +16,7 @@ EVERYWHERE = "all"
 """Generation of a row that counts a task on all of them, whatever the kind of model."""
 
 
-class StepError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StepError(Record, kw_only=True, forbid_unknown_fields=True):
     """A published step beside ours, in seconds. `e` = ln(model / published), of one that sources contradict
     each other on the distance from what they span; `e_cross` with constants that were fitted without its
     model, `e_naive` of the sum on paper. `why`: the reason where there is no answer.
@@ -44,7 +43,7 @@ class StepError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return self.family.partition(",")[0]
 
 
-class StepRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StepRow(Record, kw_only=True, forbid_unknown_fields=True):
     """One class on one generation, or a task on all. `inside` of `banded` points lie in their bands."""
 
     family: str
@@ -56,7 +55,7 @@ class StepRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     banded: int
 
 
-class StepFidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StepFidelity(Record, kw_only=True, forbid_unknown_fields=True):
     """All published steps beside the model `by` of version `version`."""
 
     by: str

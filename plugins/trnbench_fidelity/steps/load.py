@@ -11,6 +11,7 @@ import msgspec
 
 from trnbench.errors import TrnbenchError
 from trnbench.facts.table import Place, near, read_content
+from trnbench.record import Record
 from trnbench_fidelity.published_points import check_id, check_owned, errors_by_point, opened, points_of
 from trnbench_steps.job import Job, Task, check_job
 from trnbench_steps.layout import Layout, check_layout
@@ -31,7 +32,7 @@ class Metric(StrEnum):
     SHARE = "%"  # of a peak: no step
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Reading(Record, kw_only=True, forbid_unknown_fields=True):
     """A decision by which a printed row becomes a step, with the source that says so."""
 
     id: str
@@ -39,7 +40,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     source: str = ""
 
 
-class PublishedStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PublishedStep(Record, kw_only=True, forbid_unknown_fields=True):
     """`hardware`, `instances`, `model_printed`, `types_printed`, `metric`, `unit`, `printed` and `stated` are
     the source's own: `stated` has batch, lengths and degrees by name, as far as they are stated.
 
@@ -85,7 +86,7 @@ class PublishedStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return value if self.unit is Metric.SECONDS else value * 1e-3
 
 
-class Frozen(msgspec.Struct, frozen=True, kw_only=True):
+class Frozen(Record, kw_only=True):
     """Points that no rule after `version` of the model was chosen by, each with its error then.
 
     ln(model / published), with constants that were fitted without its model.
@@ -95,7 +96,7 @@ class Frozen(msgspec.Struct, frozen=True, kw_only=True):
     errors: dict[str, float]
 
 
-class PublishedSteps(msgspec.Struct, frozen=True, kw_only=True):
+class PublishedSteps(Record, kw_only=True):
     """The points of one file, by id the readings that they name, and the list of those kept apart."""
 
     points: tuple[PublishedStep, ...]

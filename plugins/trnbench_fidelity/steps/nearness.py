@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import Case, Grade, Measurement, Nearest, Nearness, Scope, System, TrnbenchError
 from trnbench.bounded import TABLE, read_file
 from trnbench.digest import digest_of, packages_digest
+from trnbench.record import Record
 from trnbench_fidelity.bench import remembered
 from trnbench_fidelity.nearness import Nearby, shipped_of
 from trnbench_fidelity.nearness.bands import Bands, Ranges
@@ -119,7 +119,7 @@ def nearest_step(division: Division, system: System, nearby: Nearby, version: st
     return nearest
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _Kept(Record):
     """Evidence and bands, as a cache has them."""
 
     points: tuple[Known, ...]

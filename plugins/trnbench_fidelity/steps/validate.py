@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import System, TrnbenchError, item_bytes
 from trnbench.digest import digest_of
+from trnbench.record import Record
 from trnbench.store.cache import Cache
 from trnbench_emulator.fabric.ask import ask, published_question
 from trnbench_fidelity.bench import Bench, inputs_digest, remembered
@@ -242,7 +242,7 @@ STEPS = (0.2, 0.1, 0.05)
 """Of the limits, one after the other: each until nothing is better. Finer ones follow single points."""
 
 
-class FittedStep(msgspec.Struct, frozen=True, kw_only=True):
+class FittedStep(Record, kw_only=True):
     """`values` by name, in seconds and shares; `held_out[vote]`: the same, that model not published."""
 
     values: dict[str, float]

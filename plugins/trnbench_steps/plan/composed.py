@@ -6,9 +6,8 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from trnbench import Nearest, System, TrnbenchError, UsageError
+from trnbench.record import Record
 from trnbench.run.expectation import expectations
 from trnbench_emulator.backend import MODEL_VERSION
 from trnbench_steps.division import Division, divide
@@ -35,14 +34,14 @@ class Why(StrEnum):
     TIMED = "cannot be timed"
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class Refusal(Record):
     """Why a step is none."""
 
     why: Why
     reason: str
 
 
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
+class Placed(Record, kw_only=True):
     """A step that divides and fits. `least_s`: what documents allow at the least."""
 
     division: Division
@@ -51,7 +50,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     least_s: float
 
 
-class Composed(msgspec.Struct, frozen=True, kw_only=True):
+class Composed(Record, kw_only=True):
     """A step put together."""
 
     placed: Placed

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from math import ceil, prod
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import Scope, System, UsageError
+from trnbench.record import Record
 from trnbench_steps.hbm import cache_bytes, logical_cores
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
@@ -150,7 +150,7 @@ class Way(StrEnum):
     APART = "apart"
 
 
-class Service(msgspec.Struct, frozen=True, kw_only=True):
+class Service(Record, kw_only=True):
     """How many systems serve the demand: `decoding` ones, and `prompting` ones where these are apart, which
     lie on `layout` words. `least`, `most`: systems by the ends of the bands (0: no band). `exact`: systems
     before they are made whole.
@@ -186,7 +186,7 @@ def shared(goal: Goal, prompt: Expected, step: Expected, batch: int, replicas: i
     )
 
 
-class Prompts(msgspec.Struct, frozen=True, kw_only=True):
+class Prompts(Record, kw_only=True):
     """A prompt on each of `replicas` of a system, and seconds until its cache is where it is decoded."""
 
     time: Expected

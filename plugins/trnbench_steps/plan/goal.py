@@ -10,13 +10,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import Nearest, UsageError
 from trnbench.bounded import TABLE, kinds, read_file
 from trnbench.errors import BadInput
 from trnbench.facts.table import near
+from trnbench.record import Record
 from trnbench_steps.job import LENGTH, Job, Recompute, Task, check_job
 from trnbench_steps.model import Model
 from trnbench_steps.paths import TYPES
@@ -43,7 +43,7 @@ class By(StrEnum):
     DOLLARS = "dollars"  # a million tokens, or the run
 
 
-class Goal(msgspec.Struct, frozen=True, kw_only=True):
+class Goal(Record, kw_only=True):
     """`batches` are sequences of a step on all ranks, as of a `Job`; without any, decoding searches them.
 
     Decoding: `kv` tokens in the cache, at most `tpot_s` seconds a token, and `ttft_s` for a prompt of
@@ -181,7 +181,7 @@ class Within(StrEnum):
         return list(Within).index(self)
 
 
-class Expected(msgspec.Struct, frozen=True, kw_only=True):
+class Expected(Record, kw_only=True):
     """Seconds that are modelled, and the ends of what that lets one expect (0: no band)."""
 
     time_s: float
@@ -235,7 +235,7 @@ OLD_DAYS = 90
 HIGHEST = 1e6
 
 
-class Price(msgspec.Struct, frozen=True, kw_only=True):
+class Price(Record, kw_only=True):
     """Of one instance, as its row says; `line` of the file."""
 
     instance: str

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from trnbench import Nearest, percent, show
+from trnbench.record import Record
 from trnbench_steps.job import Job
 from trnbench_steps.layout import Layout
 from trnbench_steps.paths import TYPES
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from trnbench.registry import Registry
 
 
-class Refused(msgspec.Struct, frozen=True, kw_only=True):
+class Refused(Record, kw_only=True):
     """`batches` that the same reason refuses on this layout."""
 
     system: str
@@ -31,7 +30,7 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Option(msgspec.Struct, frozen=True, kw_only=True):
+class Option(Record, kw_only=True):
     """A feasible one. `step` is a step of `job` as it is put together; `token` what a token of a request
     takes, which with prompts between the steps is longer; of training the step. `first`: until a first token.
 
@@ -110,7 +109,7 @@ def step_command(named: str, system: str, layout: Layout, job: Job, facts: Seque
     return shlex.join(typed)
 
 
-class ParetoOption(msgspec.Struct, frozen=True, kw_only=True):
+class ParetoOption(Record, kw_only=True):
     """`time_s` of a token or a step, `low_s` to `high_s` its band (0: none); `cost` in the chart's unit;
     `best`: no option is both faster and cheaper."""
 
@@ -122,7 +121,7 @@ class ParetoOption(msgspec.Struct, frozen=True, kw_only=True):
     best: bool = False
 
 
-class Pareto(msgspec.Struct, frozen=True, kw_only=True):
+class Pareto(Record, kw_only=True):
     """`of`: the model and its task. `time` and `cost` say what the axes are; `unit` of the cost is "s" or
     "dollars". `finding` is the sentence that goes with them. `options` in the order of the plan."""
 
@@ -200,7 +199,7 @@ def _finding(ranked: Sequence[Option], best: Sequence[Option], in_dollars: bool,
     )
 
 
-class Flip(msgspec.Struct, frozen=True, kw_only=True):
+class Flip(Record, kw_only=True):
     """A step of `measured` that is found to take longer (`above`) or less than `beyond_s` puts `then` first.
 
     Now it is modelled as `expected`; `command` shows it. `limit`: it is a limit that this breaks or keeps.

@@ -7,10 +7,10 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import System, show
+from trnbench.record import Record
 from trnbench_steps.job import Job, Recompute
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan.composed import Composed, Refusal, Steps, Why
@@ -72,7 +72,7 @@ DAY = 86_400.0
 MILLION = 1e6
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class Plan(Record, kw_only=True):
     """`options` in their order, those that have a band before those that have none; `refused` in that of the
     search. `without_price` names systems that no row of the prices is about. `steps`: that were put together.
     `beaten`: layouts of training that take longer without what is exchanged at the end of a step than the

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 from msgspec.structs import replace
 
-from trnbench import Measurement
+from trnbench import Measurement, Record
 from trnbench_reports import numbers, view
 from trnbench_reports.charts import lines
 from trnbench_reports.charts.figure import OWN, PUBLISHED, SYMBOLS, Figure, Plane, Scale, Series, logarithmic
@@ -19,7 +18,7 @@ WIDTH, WHOLE, HEIGHT = 470, 1000, 260
 """Pixels: beside a picture of the links, and alone."""
 
 
-class Point(msgspec.Struct, frozen=True, kw_only=True):
+class Point(Record, kw_only=True):
     """One size: bytes per second taken, of the best algorithm and of the bound, 0 where not known.
 
     `published`: the best published of this very size and ranks.
@@ -39,7 +38,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
         return self.best / self.rate - 1 if self.best else 0.0
 
 
-class Sweep(msgspec.Struct, frozen=True, kw_only=True):
+class Sweep(Record, kw_only=True):
     """One system; `promised` in bytes per second, 0 where no document gives a figure to hold it against."""
 
     system: str
@@ -143,7 +142,7 @@ def _points(plane: Plane, index: int, row: int, sweep: Sweep, unit: float, low: 
             )
 
 
-class Curve(msgspec.Struct, frozen=True, kw_only=True):
+class Curve(Record, kw_only=True):
     """One system's sweep: (message bytes, bus bytes per second, case, anchor)."""
 
     system: str

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
-import msgspec
 from markupsafe import Markup, escape
 
+from trnbench import Record
 from trnbench_reports import numbers
 from trnbench_reports.template import fill
 
@@ -21,7 +21,7 @@ OTHERS = (3, 4, 5, 6, 7, 8)
 """Colours of what is no generation: those keep theirs through the whole page."""
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class Series(Record, kw_only=True):
     """What one legend entry dims or shows: the marks that carry its index. `colour` is a generation's number,
     or the name of a cause."""
 
@@ -31,7 +31,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     colour: int | str | None = None
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
+class Figure(Record, kw_only=True):
     """`columns` and `rows` are the table beneath; a row is (case anchor or "", cells)."""
 
     id: str
@@ -48,7 +48,7 @@ def show(figure: Figure) -> Markup:
     return fill("figure", figure=figure)
 
 
-class Scale(msgspec.Struct, frozen=True, kw_only=True):
+class Scale(Record, kw_only=True):
     """Values from `low` to `high`; `ticks` are (value, label). `rows`: each tick is a thing, not a value."""
 
     title: str

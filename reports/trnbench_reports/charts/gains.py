@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
+from trnbench import Record
 from trnbench_reports.charts.figure import Figure, Plane, Series, logarithmic, row_scale
 
 _UPRIGHT = 0.18  # of a row, above and below the middle of a lane
 
 
-class Gain(msgspec.Struct, frozen=True, kw_only=True):
+class Gain(Record, kw_only=True):
     """`got` and `promised` over the oldest generation; None where no document promises one.
 
     `case` and `first` are the ids of the two that are held together.

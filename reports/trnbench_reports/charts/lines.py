@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 from markupsafe import Markup, escape
 
-from trnbench import CaseHistory
+from trnbench import CaseHistory, Record
 from trnbench_reports import numbers
 from trnbench_reports.charts.figure import LETTER, SYMBOLS, Figure, Plane, Series, logarithmic
 
 _APART = 12  # pixels between two lines of small words
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class Line(Record, kw_only=True):
     """`points`: (x, bytes per second, the row's id or "", what the tooltip says); bold stands out."""
 
     name: str
@@ -23,7 +22,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     bold: bool = False
 
 
-class Promise(msgspec.Struct, frozen=True, kw_only=True):
+class Promise(Record, kw_only=True):
     """A documented figure in bytes per second: a level line and what stands on it."""
 
     value: float

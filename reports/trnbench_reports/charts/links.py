@@ -6,11 +6,10 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-import msgspec
 from markupsafe import Markup
 
 import trnbench
-from trnbench import LinkKind, Topology
+from trnbench import LinkKind, Record, Topology
 from trnbench_reports import numbers
 
 BANDS = (
@@ -33,7 +32,7 @@ _TITLE = r"<title>[^<]*</title></path>"
 _SAME = re.compile(rf'<path d="[^"]*" class="(h\d)">{_TITLE}(?:<path d="[^"]*" class="\1">{_TITLE})*')
 
 
-class Load(msgspec.Struct, frozen=True, kw_only=True):
+class Load(Record, kw_only=True):
     """Links of one class: how many, thousandths of their capacity, bytes per second at the busiest."""
 
     cls: str

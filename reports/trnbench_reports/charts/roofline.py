@@ -6,14 +6,12 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-import msgspec
-
-from trnbench import BestPublished, Measurement, PeakChoice, Status
+from trnbench import BestPublished, Measurement, PeakChoice, Record, Status
 from trnbench_reports import numbers, view
 from trnbench_reports.charts.figure import LETTER, OWN, PUBLISHED, SYMBOLS, Figure, Plane, Series, logarithmic
 
 
-class Spot(msgspec.Struct, frozen=True, kw_only=True):
+class Spot(Record, kw_only=True):
     """A case on the chart: FLOP per byte of HBM, FLOP per second."""
 
     intensity: float
@@ -73,7 +71,7 @@ def sweeps_of(found: Sequence[Spot]) -> list[list[Spot]]:
     return list(lines.values())
 
 
-class Roof(msgspec.Struct, frozen=True, kw_only=True):
+class Roof(Record, kw_only=True):
     """One flat roof: the types that share it, the documented figure and what the clocks allow each."""
 
     names: tuple[str, ...]
@@ -143,7 +141,7 @@ def _free(place: tuple[float, float], width: float, taken: Sequence[tuple[float,
     )
 
 
-class Frame(msgspec.Struct, frozen=True):
+class Frame(Record):
     """What is drawn on one plane in one colour."""
 
     plane: Plane

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
 from markupsafe import Markup, escape
 
+from trnbench import Record
 from trnbench_reports import glossary, numbers
 from trnbench_reports.charts.figure import Figure, Plane, Series, linear, row_scale
 
@@ -85,7 +85,7 @@ SYMBOL = "■"
 _ROW, _BAR = 19, 12
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
+class Spent(Record, kw_only=True):
     """Seconds by part, in the order of PARTS."""
 
     name: str

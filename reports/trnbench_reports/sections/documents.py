@@ -8,8 +8,6 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-import msgspec
-
 import trnbench
 from trnbench import (
     Assembly,
@@ -20,6 +18,7 @@ from trnbench import (
     Measurement,
     Peak,
     PeakChoice,
+    Record,
     Run,
     Scope,
     Source,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-class Side(msgspec.Struct, frozen=True, kw_only=True):
+class Side(Record, kw_only=True):
     """What one document says, and where."""
 
     value: str
@@ -41,7 +40,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     superseded: str = ""
 
 
-class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
+class Contradiction(Record, kw_only=True):
     """`found` says by which rule, or that no rule can find it. `ratio` of the largest to the smallest."""
 
     id: str

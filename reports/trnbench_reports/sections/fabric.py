@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from trnbench import Measurement, Run
+from trnbench import Measurement, Record, Run
 from trnbench_reports import numbers, view
 from trnbench_reports.charts import busbw, figure, links
 from trnbench_reports.charts import lines as lines_
@@ -24,7 +22,7 @@ COMPARED = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 SCALED = ("all_reduce", "all_to_all")
 
 
-class _Tried(msgspec.Struct, frozen=True, kw_only=True):
+class _Tried(Record, kw_only=True):
     """What a case stored: seconds by algorithm, of so many ranks, and which one is taken."""
 
     case: Measurement

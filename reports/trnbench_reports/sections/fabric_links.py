@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
-from trnbench import Comparison, Grade, Measurement, Metric, Run, Scope, SystemRecord
+from trnbench import Comparison, Grade, Measurement, Metric, Record, Run, Scope, SystemRecord
 from trnbench_reports import numbers, view
 
 PAIRS = ("point_to_point", "remote_memory_read", "host_to_device", "device_to_host")
@@ -18,7 +16,7 @@ _COMPARED = ("emulated", "contradicted")
 NONE = "none published or stored"
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
+class Figure(Record, kw_only=True):
     """A link's rate in one direction: `documented` in bytes per second, 0 where no document gives one, with
     its arithmetic; else what is `assumed`, with its range, and why."""
 
@@ -28,7 +26,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(Record, kw_only=True):
     """Cells as text; `anchor` is the case of the model. Shares: of the document's figure, the model's.
 
     What is assumed has a cell of its own, and no share is taken of it.

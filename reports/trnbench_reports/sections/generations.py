@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from trnbench import Measurement, Run, Scope, SystemRecord
+from trnbench import Measurement, Record, Run, Scope, SystemRecord
 from trnbench_reports import numbers, view
 from trnbench_reports.charts import figure
 from trnbench_reports.charts.figure import Figure
@@ -21,7 +19,7 @@ REACHES = ((Scope.DEVICE, "one device"), (Scope.CORE, "one core"))
 """What is compared, each with its own kind: never a device with a core, nor systems of other sizes."""
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
+class Cell(Record, kw_only=True):
     """`promise` is the figure and `document` who gives it; the drawer has what superseded it. `missing` says
     why there is no case."""
 
@@ -32,7 +30,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     missing: str = ""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(Record, kw_only=True):
     kernel: str
     point: str
     cells: tuple[Cell, ...]

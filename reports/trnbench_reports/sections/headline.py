@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 
-from trnbench import FactBook, Grade, HeadlineCard, HeadlineLine, HeadlineRow, Run, Scope, headline
+from trnbench import FactBook, Grade, HeadlineCard, HeadlineLine, HeadlineRow, Record, Run, Scope, headline
 from trnbench_reports import glossary, numbers, view
 from trnbench_reports.charts import promise
 from trnbench_reports.sections.workloads import FAMILY
@@ -18,14 +17,14 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
+class Figure(Record, kw_only=True):
     """A number as it is shown and the fragment that explains it."""
 
     text: str
     address: str
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class Shown(Record, kw_only=True):
     """A row of a card, and what the page and a picture of it show; empty strings where there is nothing."""
 
     row: HeadlineRow

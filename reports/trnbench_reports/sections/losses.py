@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from trnbench import Grade, Run
+from trnbench import Grade, Record, Run
 from trnbench_reports import losses, numbers, opportunities, view
 from trnbench_reports.charts import stack
 from trnbench_reports.losses import LIMIT, Losses
@@ -27,7 +25,7 @@ _NAMED = 3
 """Causes that are named beside a bar."""
 
 
-class Bar(msgspec.Struct, frozen=True, kw_only=True):
+class Bar(Record, kw_only=True):
     """One kernel: its bar, its strips, and in words the causes, each with its share of the time."""
 
     losses: Losses
@@ -161,7 +159,7 @@ def _is_beyond(each: Losses) -> bool:
     )
 
 
-class Beside(msgspec.Struct, frozen=True, kw_only=True):
+class Beside(Record, kw_only=True):
     """One engine of a case that was both profiled and emulated; seconds, None for what one lacks."""
 
     anchor: str

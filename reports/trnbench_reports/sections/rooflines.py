@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from trnbench import Measurement, Run, Scope
+from trnbench import Measurement, Record, Run, Scope
 from trnbench_reports import numbers, view
 from trnbench_reports.charts import figure, roofline
 from trnbench_reports.charts.figure import Figure
@@ -55,7 +53,7 @@ def _figures(index: int, run: Run) -> list[Figure]:
     return drawn + [each for each in systems if each is not None]
 
 
-class _Core(msgspec.Struct, frozen=True):
+class _Core(Record):
     """A core's cases, and the systems in which it gave the same numbers."""
 
     name: str

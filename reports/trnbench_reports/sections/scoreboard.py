@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 import trnbench
-from trnbench import Change, Measurement, Run, Side, Status, TrnbenchError, nearness_of
+from trnbench import Change, Measurement, Record, Run, Side, Status, TrnbenchError, nearness_of
 from trnbench_reports import board, numbers, view
 from trnbench_reports.charts import lines
 from trnbench_reports.template import fill
@@ -63,7 +61,7 @@ FEW = 24
 """Kernels up to which all of them do."""
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class Shown(Record, kw_only=True):
     """A cell as the page shows it: `text` of the best and the address that explains it.
 
     `least`: the other end of the range, "" for a single case. `near`: class of the nearest published evidence

@@ -25,7 +25,7 @@ class Entry(NamedTuple):
     grid: Any = None
     tolerance: float = 1e-4
     generation: str = "trn2"
-    named: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    named: dict[str, Any] = {}
     header: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
     imports: str = ""

@@ -19,6 +19,7 @@ from trnbench.bounded import RUNS, read_file
 from trnbench.bounded.json import NotJson, parse_json
 from trnbench.compare.inputs import FACTS, facts_digest, reached
 from trnbench.errors import BadInput, UsageError
+from trnbench.record import Record
 from trnbench.results.digest import content_digest, is_edited, text_digest
 from trnbench.results.json import dumps, dumps_value, loads
 from trnbench.results.measurement import Evidence, Measurement, ProcessSamples
@@ -28,7 +29,7 @@ VERSION = 1
 _MARK = "trnbench_baseline"
 
 
-class Acceptance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Acceptance(Record, kw_only=True, forbid_unknown_fields=True):
     """`when`: UTC, ISO 8601. `by` is what was typed, "" where nobody said."""
 
     run: str
@@ -38,7 +39,7 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     by: str = ""
 
 
-class Baseline(msgspec.Struct, frozen=True, kw_only=True):
+class Baseline(Record, kw_only=True):
     """`accepted`: the latest last; it speaks of `run`."""
 
     run: Run

@@ -9,13 +9,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from trnbench.bounded import kinds, read_toml
 from trnbench.case_key import CaseKey, joint
 from trnbench.compare.change import Change, Comparison, interval_text
 from trnbench.errors import BadInput, ExitCode, cut, quoted
 from trnbench.facts.units import signed_percent
+from trnbench.record import Record
 
 if TYPE_CHECKING:
     from trnbench.results.junit import Tested
@@ -36,7 +35,7 @@ class Direction(StrEnum):
         return effect if self is Direction.WORSE else -effect
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True):
+class Rule(Record, kw_only=True):
     """`kernel`, `system` and `case` are names or globs, all of which have to fit.
 
     `metric` is "time_s" or one of a measurement's metrics. `tolerance` is a share, 0.02 for 2 %; None stands
@@ -173,7 +172,7 @@ class Outcome(StrEnum):
     PASSED = "passed"
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class Finding(Record, kw_only=True):
     """`kind`: "slower", "faster", "metric", "failure", "lost", "evidence", "refused", "peak", "age", "rule",
     or "" for what passed. `what` is the sentence: the value, its interval and the rule's limit. `causes`
     likeliest first."""
@@ -206,7 +205,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda each: places.index(each.outcome)))
 
 
-class Gated(msgspec.Struct, frozen=True, kw_only=True):
+class Gated(Record, kw_only=True):
     """`findings`: what failed first, then what is inconclusive, then what passed."""
 
     comparison: Comparison

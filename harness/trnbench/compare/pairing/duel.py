@@ -11,7 +11,6 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple, Protocol, TypeAlias
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.backend import Backend, Program
@@ -24,6 +23,7 @@ from trnbench.isolation.interrupt import CaseTimeout
 from trnbench.isolation.output import aside
 from trnbench.kernels.kernel import Case
 from trnbench.measure.turns import Clock, Turn, Turns, clock_of, lent
+from trnbench.record import Record
 from trnbench.registry import Registry
 from trnbench.results.measurement import Grade, Status
 from trnbench.results.statistics import median
@@ -203,7 +203,7 @@ def ready_of(first: Seat, second: Seat) -> Ready:
     return ready
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class Wish(Record, kw_only=True):
     """What is asked beside the two sides: the words of the options of the same names."""
 
     backend: str = ""

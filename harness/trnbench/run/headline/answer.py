@@ -6,11 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from trnbench.bounded.kinds import is_number
 from trnbench.case_key import Value
 from trnbench.facts.fact import Scope
+from trnbench.record import Record
 from trnbench.results.expectation import NOT_RECORDED, above, expected, expected_seconds
 from trnbench.results.fidelity import OwnProduct
 from trnbench.results.measurement import (
@@ -278,7 +277,7 @@ UNSTATED_NOTE = "No document says whether a figure of links counts one direction
 _ASKED = [question.name for question in (*QUESTIONS, *BESIDE)]
 
 
-class Headline(msgspec.Struct, frozen=True, kw_only=True):
+class Headline(Record, kw_only=True):
     """`lines`: by question and generation, what has no band last; `silence`: why there is no line, else "".
     `cards`: the same lines by generation.
     `alarms`: (system, `1 suspect, 2 failed`) of each with such or inconclusive cases. `means`: what an

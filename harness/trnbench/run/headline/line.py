@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.case_key import Division
 from trnbench.facts.fact import Fact, FactBook, Peak, PeakPolicy, Scope
+from trnbench.record import Record
 from trnbench.results.fidelity import OwnProduct
 from trnbench.results.measurement import BestPublished, Grade, Judgement, Measurement
 from trnbench.results.run import Run
@@ -22,7 +22,7 @@ CALLED = {
 """Kernels of the headline's own questions, in words."""
 
 
-class Sweep(msgspec.Struct, frozen=True, kw_only=True):
+class Sweep(Record, kw_only=True):
     """The judged metric over the cases of a line, in its base unit; `best` need not be the largest.
 
     `over` and `at` name the axes that vary: all their values, and those of the best. `case` is its id.
@@ -39,7 +39,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     case: str
 
 
-class Promised(msgspec.Struct, frozen=True, kw_only=True):
+class Promised(Record, kw_only=True):
     """A figure of a document at the scope of the line, and the share of it that the best case reaches.
 
     `date` of the document, its version where it has none. `printed`: the document prints the figure for this
@@ -58,7 +58,7 @@ class Promised(msgspec.Struct, frozen=True, kw_only=True):
     superseded_by: str = ""
 
 
-class PerCore(msgspec.Struct, frozen=True, kw_only=True):
+class PerCore(Record, kw_only=True):
     """The best published of one core, or of a core pair; `fraction` of what is promised of that `scope`, by
     the same document."""
 
@@ -73,14 +73,14 @@ class PerCore(msgspec.Struct, frozen=True, kw_only=True):
         return "on one core" if self.scope is Scope.CORE else "on a core pair"
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True):
+class Cause(Record, kw_only=True):
     """What takes time beside the work at the peak; `share` of the time of the best case."""
 
     name: str
     share: float
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class Step(Record, kw_only=True):
     """A step of a model as its users count it; `expected_s` the shortest before the longest, None without a
     band. `at`: where it stands on the axes that vary, with their names."""
 
@@ -90,7 +90,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     at: str = ""
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class Line(Record, kw_only=True):
     """One kernel on the systems of one generation that gave the same numbers.
 
     - `whole`: no system of the generation that was asked gave other numbers.

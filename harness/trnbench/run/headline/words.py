@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from trnbench.facts.fact import Scope
 from trnbench.facts.units import percent, show
+from trnbench.record import Record
 from trnbench.results.expectation import signed_text
 from trnbench.results.measurement import Grade
 from trnbench.results.run import Run
@@ -239,7 +238,7 @@ LARGEST = 2
 """Causes that a clause has room for."""
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(Record, kw_only=True):
     """One bar of a card, and beside it the largest loss in a clause.
 
     `line` is None where the run has no case that answers; `clause` then says so. `own` tells how the model
@@ -252,7 +251,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     own: str = ""
 
 
-class Card(msgspec.Struct, frozen=True, kw_only=True):
+class Card(Record, kw_only=True):
     """What a run says of one generation; `device` as its documents call it."""
 
     generation: str

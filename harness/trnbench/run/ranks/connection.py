@@ -22,13 +22,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.bounded import read_file
 from trnbench.bounded.json import NotJson, parse_json
 from trnbench.bounded.kinds import JOB, PORT, Number
 from trnbench.errors import UsageError, cut
+from trnbench.record import Record
 from trnbench.run.executor import RENDEZVOUS, RENDEZVOUS_KEY, Rank
 
 _JOBS = (
@@ -48,7 +48,7 @@ KEY_LENGTH = 32
 """Characters of a key that a person gives: 128 bits, written in hexadecimal."""
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class Place(Record, kw_only=True):
     """`file` where the address is not known before rank 0 listens; `key` keeps all others out."""
 
     host: str = ""

@@ -10,7 +10,6 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from trnbench.bounded import kinds
@@ -24,6 +23,7 @@ from trnbench.errors import (
     cut,
     quoted,
 )
+from trnbench.record import Record
 from trnbench_emulator.nki import TensorSpec
 from trnbench_emulator.nki.dtype import DTYPES, WORDS, dtype_of, random_values
 
@@ -42,7 +42,7 @@ MOST_DIMENSIONS = 32
 _WORD = re.compile(r"[A-Za-z_][\w.-]*")
 
 
-class Argument(msgspec.Struct, frozen=True):
+class Argument(Record):
     """A tensor of `shape` and `dtype` (NKI's name), or a plain `value`.
 
     `file` where its values are in a file; otherwise they are drawn at random when they are needed.

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench import Session
@@ -19,6 +18,7 @@ from trnbench.facts.units import show
 from trnbench.isolation.child import Lost, Overdue, carried_out
 from trnbench.isolation.interrupt import CaseTimeout, can_limit, from_outside, limited
 from trnbench.isolation.output import aside
+from trnbench.record import Record
 from trnbench.terminal.failure import report
 from trnbench.terminal.output import abandon, say, write
 from trnbench_emulator.commands.threads import one_thread
@@ -49,7 +49,7 @@ class TookTooLong(TrnbenchError):
         )
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class Loaded(Record):
     """`by` says which nki it imports: "trnbench 0.1" or "nki 0.6.0". `benchmark` and `point`: the
     installed kernel that it was asked for by, and the values of its axes."""
 

@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.errors import KernelError, TrnbenchError, UsageError, cut
 from trnbench.facts.units import percent, show
+from trnbench.record import Record
 from trnbench.results.fidelity import LEAST_GAIN, OrderKept, order_kept
 from trnbench.run.expectation import fidelity_of
 from trnbench_emulator.commands.nki.kernel import TookTooLong
@@ -25,7 +25,7 @@ _PLACE = re.compile(r"([^\s(),]+):(\d+)\b(?=[^()]*\)\Z)")
 """The last parenthesis of an error's first sentence: `(tiles.py:12, called at gemm.py:31)`."""
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Problem(Record, kw_only=True, omit_defaults=True):
     """Why there is no time. `kind`: "request" (the question cannot be read or names nothing), "source" (no
     program), "kernel" (it breaks a rule or fails), "time", "memory" or "process" (it ended its process).
     `line` of `file`; 0 where no line is to blame."""
@@ -102,7 +102,7 @@ def lost(how: str) -> Problem:
     )
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Answer(Record, kw_only=True, omit_defaults=True):
     """One candidate's. `verdict`: "ok", "wrong" (a value differs from the reference's), "suspect" (a rate
     that clocks do not allow), "refused" (`error` says why) or "invalid" (the question itself).
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from trnbench.bounded import kinds
 from trnbench.errors import BadInput, MissingFile, UsageError, quoted
+from trnbench.record import Record
 from trnbench_emulator.commands.nki import arguments as given
 from trnbench_emulator.commands.nki.arguments import Argument
 from trnbench_emulator.nki.dtype import dtype_of
@@ -19,7 +20,7 @@ from trnbench_emulator.nki.dtype import dtype_of
 EXAMPLE = '{"path": "kernel.py", "function": "matmul", "arguments": {"a": "512x512:bf16", "n": 3}}'
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Candidate(Record, kw_only=True, forbid_unknown_fields=True):
     """A kernel and what it is called with.
 
     `source` is a program's text, whose lines are said to be of `file`; or `path` is a file. `arguments` by

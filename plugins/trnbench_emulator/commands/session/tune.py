@@ -14,6 +14,7 @@ import msgspec
 from trnbench import Session as Command
 from trnbench.digest import short_digest
 from trnbench.errors import BadInput, ExitCode, UsageError, counted, quoted
+from trnbench.record import Record
 from trnbench.terminal.cell import Column
 from trnbench.terminal.output import emit, say
 from trnbench_emulator.backend import MODEL_VERSION
@@ -149,7 +150,7 @@ class Journal:
         return self.answers[key]
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class Entry(Record, kw_only=True):
     """A line of the journal."""
 
     key: str

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from typing import Final
 
 from trnbench.errors import UsageError
 from trnbench_emulator.fabric.network import Network
 from trnbench_emulator.fabric.schedule import Schedule, Step
 
-ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER = "all_reduce", "all_gather", "reduce_scatter"
-ALL_TO_ALL, BROADCAST, REDUCE, PERMUTE = "all_to_all", "broadcast", "reduce", "permute"
-
+ALL_REDUCE: Final = "all_reduce"
+ALL_GATHER: Final = "all_gather"
+REDUCE_SCATTER: Final = "reduce_scatter"
+ALL_TO_ALL: Final = "all_to_all"
+BROADCAST: Final = "broadcast"
+REDUCE: Final = "reduce"
+PERMUTE: Final = "permute"
 BARRIER = "barrier"
 
 COLLECTIVES = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, BROADCAST, REDUCE, PERMUTE)

@@ -8,9 +8,8 @@ from numbers import Number
 from operator import itemgetter
 from typing import Any
 
-import msgspec
-
 from trnbench.errors import KernelError
+from trnbench.record import Record
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import Sizes
 from trnbench_emulator.nki.view import filled_up
@@ -18,7 +17,7 @@ from trnbench_emulator.nki.view import filled_up
 Box = tuple[tuple[int, int], ...]
 
 
-class Mask(msgspec.Struct, frozen=True, eq=False):
+class Mask(Record, eq=False):
     """All of the conditions hold."""
 
     conditions: tuple[Grid, ...]
@@ -111,7 +110,7 @@ def leaves_nothing(mask: Any, shape: Sizes) -> bool:
     return mask is not None and box_of(mask, shape) is None
 
 
-class Grid(msgspec.Struct, frozen=True, eq=False):
+class Grid(Record, eq=False):
     """const + Σ coefficients[d] · i_d, where i_d runs from 0 to shape[d] - 1 along dimension d of a tile.
 
     Broadcast as NumPy does: dimensions are matched from the last one.

@@ -7,9 +7,8 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from trnbench.errors import KernelError
+from trnbench.record import Record
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.grid import jit
 from trnbench_emulator.nki.beta1.tile import Tile
@@ -129,7 +128,7 @@ def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
     )
 
 
-class BufferAllocation(msgspec.Struct, frozen=True):
+class BufferAllocation(Record):
     """A buffer with an allocation: `sbuf.alloc(…)`, `sbuf.mod_alloc(…)`. Where tiles lie is not modelled."""
 
     buffer: Buffer

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from trnbench.errors import KernelError
+from trnbench.record import Record
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.constraints import Rules
 from trnbench_emulator.nki.dtype import DTYPES, DType, dtype_of
@@ -46,7 +46,7 @@ def ndarray(
     return recorder.allocate(shape, dtype, buffer, name, address)
 
 
-class Memory(msgspec.Struct, frozen=True):
+class Memory(Record):
     """`sbuf`, `psum` and `hbm` as keywords of NKI 0.1, which a kernel uses without importing them."""
 
     buffer: Buffer

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
+from trnbench.record import Record
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True):
+class Rule(Record, kw_only=True):
     """`about`: one plain sentence. `source`: document and version. `error`: does it end `check` with 1?"""
 
     about: str
@@ -67,7 +67,7 @@ RULES = {
 }
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class Finding(Record, kw_only=True):
     """`what` names call, tile and bytes; `place` is the user's line, `file.py:31`; `bytes` how many it is
     about, of the first time; `times`: how often this line does it."""
 
