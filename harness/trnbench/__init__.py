@@ -48,7 +48,7 @@ _HOMES = {
     "measure.conditions": "disturbed Watch",
     "measure.observe": "observe",
     "measure.session": "host_flush Timing",
-    "record": "Record",
+    "record": "grouped Record",
     "reference": "resolve",
     "registry": "load_registry",
     "results.digest": "shortened",

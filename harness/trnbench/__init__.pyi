@@ -94,6 +94,7 @@ from trnbench.measure.observe import observe as observe
 from trnbench.measure.session import Timing as Timing
 from trnbench.measure.session import host_flush as host_flush
 from trnbench.record import Record as Record
+from trnbench.record import grouped as grouped
 from trnbench.reference import resolve as resolve
 from trnbench.registry import load_registry as load_registry
 from trnbench.registry.hookspecs import hookimpl as hookimpl
@@ -358,6 +359,7 @@ __all__ = [
     "fit",
     "gate",
     "grey",
+    "grouped",
     "headline",
     "hookimpl",
     "host_flush",

@@ -14,8 +14,7 @@ from types import MappingProxyType
 
 from trnbench.errors import counted
 from trnbench.facts.table import Place, near, read_content
-from trnbench.grouping import grouped
-from trnbench.record import Record
+from trnbench.record import Record, grouped
 from trnbench.results.expectation import NOTHING, signed_text, size_text
 from trnbench.results.fidelity import LARGE_GAIN, LEAST_GAIN, Comparison, Step
 from trnbench.results.statistics import median

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from trnbench.grouping import grouped
+from trnbench.record import grouped
 from trnbench.results.fidelity import Bounds, Comparison, Errors, FamilyFidelity, Honesty, Span, Use
 from trnbench.results.statistics import bootstrap, median, quantile
 

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from trnbench import TrnbenchError, resolve
 from trnbench.facts.table import Place, read_toml
-from trnbench.grouping import grouped
-from trnbench.record import Record
+from trnbench.record import Record, grouped
 from trnbench.results.fidelity import Comparison, Fidelity, Honesty, Moved, Mover, Step, Use
 from trnbench_fidelity import own_products
 from trnbench_fidelity import sources as sources_of

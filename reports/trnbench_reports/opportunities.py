@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from trnbench import Measurement, Record, Run
+from trnbench import Measurement, Record, Run, grouped
 from trnbench_reports import losses, view
 from trnbench_reports.losses import LIMIT, Losses
 
@@ -45,7 +45,7 @@ def chosen(run: Run) -> list[Losses]:
         and losses.any_of(each)
     )
     largest = []
-    for cases in view.grouped(judged, lambda each: (each.case.kernel, each.case.generation)).values():
+    for cases in grouped(judged, lambda each: (each.case.kernel, each.case.generation)).values():
         nearest = min(each.case.scope.rank for each in cases)
         best = view.best(each for each in cases if each.case.scope.rank == nearest)
         profile = losses.of(best) if best is not None else None

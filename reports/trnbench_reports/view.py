@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 from trnbench import (
@@ -23,13 +23,12 @@ from trnbench import (
     expected,
     expected_time,
     grey,
+    grouped,
     least_time,
     nearness_of,
 )
 from trnbench_reports import numbers
 
-T = TypeVar("T")
-K = TypeVar("K")
 
 SHARE, PEAK, SINCE = "share", "peak", "since"
 EXPECT, PUBLISHED, LOSS, BUSY, TIME = "expect", "published", "loss", "busy", "time_s"
@@ -169,14 +168,6 @@ def preferred_dtype(found: Iterable[Measurement]) -> str:
     present = dict.fromkeys(case.case.dtype for case in found)
     ran = dict.fromkeys(case.case.dtype for case in found if case.status is not Status.SKIPPED) or present
     return next((dtype for dtype in _PREFERRED_DTYPES if dtype in ran), next(iter(ran), ""))
-
-
-def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """The items by their `key`; groups as they came up, and so are those in each."""
-    groups: dict[K, list[T]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups
 
 
 def by_kernel(measurements: Iterable[Measurement]) -> dict[str, list[Measurement]]:

@@ -20,7 +20,7 @@ from trnbench.facts.disagreement import (
 from trnbench.facts.fact import Assembly, Fact, FactBook, Provenance, Scope
 from trnbench.facts.metric import LINK_LEVELS, METRICS, MetricKind
 from trnbench.facts.units import parse_unit, read_number
-from trnbench.grouping import grouped
+from trnbench.record import grouped
 
 NOTICED = 1.01
 """Values that agree by rounding alone are worth a word when they are more than 1 % apart."""

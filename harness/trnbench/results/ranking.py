@@ -7,8 +7,7 @@ from collections.abc import Collection, Sequence
 from trnbench.bounded.kinds import is_number
 from trnbench.case_key import Value
 from trnbench.facts.units import show
-from trnbench.grouping import grouped
-from trnbench.record import Record
+from trnbench.record import Record, grouped
 from trnbench.results.measurement import BestPublished
 
 SYSTEM = "system"

@@ -19,10 +19,10 @@ from trnbench.digest import package_of
 from trnbench.distribution import own_packages
 from trnbench.errors import BadInput, TrnbenchError, debugging
 from trnbench.generation import System
-from trnbench.grouping import grouped
 from trnbench.isolation.interrupt import CaseTimeout, from_outside, limited
 from trnbench.isolation.output import aside
 from trnbench.kernels.kernel import Case
+from trnbench.record import grouped
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Evidence, Grade, Measurement, Reason, Status
 from trnbench.run.cached_backend import CachedBackend

@@ -13,8 +13,8 @@ from trnbench.bounded import read_toml
 from trnbench.distribution import EntryPoint, entry_points, normalised
 from trnbench.errors import BadInput, MissingFile, UnknownName
 from trnbench.generation import Generation, System
-from trnbench.grouping import grouped
 from trnbench.kernels.kernel import Kernel
+from trnbench.record import grouped
 from trnbench.registry import Brought, Discovered, Loaded, Registry, load_registry
 from trnbench.registry.hookspecs import COMMAND_GROUP, GROUP
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.grouping import grouped
-from trnbench.record import Record
+from trnbench.record import Record, grouped
 from trnbench.topology.bisection import Bisection, bisection
 from trnbench.topology.cycles import Cycle, hamiltonian_cycles
 from trnbench.topology.graph import Figure, NodeKind, Topology, shape_words, torus_sides

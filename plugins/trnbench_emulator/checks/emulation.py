@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from trnbench.backend import Backend
 from trnbench.errors import NothingSelected
 from trnbench.facts.fact import Scope
-from trnbench.grouping import grouped
 from trnbench.kernels.kernel import Case
+from trnbench.record import grouped
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import NEXT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from trnbench.grouping import grouped
+from trnbench.record import grouped
 from trnbench_emulator.core.tile import Tile, Users
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Life

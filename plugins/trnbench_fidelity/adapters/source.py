@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from trnbench.grouping import grouped
+from trnbench.record import grouped
 from trnbench_emulator import seconds
 from trnbench_emulator.nki import Machine
 from trnbench_fidelity.adapters.source_recording import recorded

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trnbench.facts.units import show as show_unit
-from trnbench.grouping import grouped
+from trnbench.record import grouped
 from trnbench.results.expectation import factor_text, signed_text, size_text
 from trnbench.results.fidelity import Comparison, Fidelity, OwnProduct
 from trnbench.results.json import plain

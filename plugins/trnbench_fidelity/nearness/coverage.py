@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from trnbench.errors import counted
-from trnbench.grouping import grouped
-from trnbench.record import Record
+from trnbench.record import Record, grouped
 from trnbench.results.expectation import NOTHING
 from trnbench.results.measurement import Nearness
 from trnbench_fidelity.nearness.bands import BANDED, Ends, class_bands, over, own

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from trnbench import Nearness, Scope, Spread
-from trnbench.grouping import grouped
 from trnbench.kernels.kernel import Case, Kernel, PublishedAs, always
-from trnbench.record import Record
+from trnbench.record import Record, grouped
 from trnbench_emulator.backend import CollectiveQuestion
 from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, ShapeValue, Usable, vote
 

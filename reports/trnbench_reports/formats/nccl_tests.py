@@ -11,13 +11,14 @@ from trnbench import (
     Run,
     TrnbenchError,
     expected_time,
+    grouped,
     item_bytes,
     least_time,
     nccl_operation,
     nccl_table,
     nearness_of,
 )
-from trnbench_reports import numbers, view
+from trnbench_reports import numbers
 
 
 def write(runs: Sequence[Run]) -> bytes:
@@ -28,7 +29,7 @@ def write(runs: Sequence[Run]) -> bytes:
     """
     lines: list[str] = []
     for run in runs:
-        for group in view.grouped(_timed(run), _sweep).values():
+        for group in grouped(_timed(run), _sweep).values():
             case, evidence = group[0].case, group[0].evidence
             where = f"{case.kernel}{_axes(group[0])} on {case.instance}, {case.scope}"
             title = f"trnbench {where}, {evidence.grade} by {evidence.by}, run {run.id}"

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 import trnbench
-from trnbench import Change, Run, RunComparison, Side, TrnbenchError, Verdict
+from trnbench import Change, Run, RunComparison, Side, TrnbenchError, Verdict, grouped
 from trnbench_reports import numbers, view
 from trnbench_reports.template import fill
 
@@ -119,7 +119,7 @@ def since(before: Run, after: Run, index: int) -> Markup:
     equal = sum(each.equal for each in comparison.changes)
     alone = sum(each.absent for each in comparison.changes)
     counts = Counter((change.verdict, _why(change)) for change in moved)
-    groups = view.grouped(moved[:LARGEST], lambda change: (change.verdict, _why(change)))
+    groups = grouped(moved[:LARGEST], lambda change: (change.verdict, _why(change)))
     return fill(
         "since",
         before=before,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trnbench import Measurement, Metric, Nearness, Run
+from trnbench import Measurement, Metric, Nearness, Run, grouped
 from trnbench_reports import board, numbers, view
 from trnbench_reports.charts import busbw, figure
 from trnbench_reports.charts.busbw import Point, Sweep
@@ -50,7 +50,7 @@ def kinds(run: Run) -> dict[tuple[str, str], list[Measurement]]:
         and case.primary in RATES
         and _rate(case) is not None
     )
-    by_kind = view.grouped(good, lambda case: (view.rank_kind(case), case.primary))
+    by_kind = grouped(good, lambda case: (view.rank_kind(case), case.primary))
 
     def place(item: tuple[tuple[str, str], list[Measurement]]) -> tuple[int, bool, int]:
         (_, metric), cases = item

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import trnbench
-from trnbench import Change, Measurement, Record, Run, Side, Status, TrnbenchError, nearness_of
+from trnbench import Change, Measurement, Record, Run, Side, Status, TrnbenchError, grouped, nearness_of
 from trnbench_reports import board, numbers, view
 from trnbench_reports.charts import lines
 from trnbench_reports.template import fill
@@ -143,7 +143,7 @@ def _folded(rows: Sequence[tuple[str, Sequence[tuple[board.Row, Sequence[Shown |
     if len(rows) <= FEW:
         return set()
     named_first = sorted(rows, key=lambda each: each[0] != each[1][0][0].family)
-    families = view.grouped(named_first, lambda each: each[1][0][0].family).values()
+    families = grouped(named_first, lambda each: each[1][0][0].family).values()
     leading = {kernel for family in families for kernel, _ in family[:LEADING]}
     loud = {kernel for kernel, kept in rows for _, made in kept for cell in made if cell and cell.loud}
     return {kernel for kernel, _ in rows} - leading - loud
@@ -235,7 +235,7 @@ def _causes(each: Measurement) -> str:
 def _skips(run: Run) -> list[tuple[str, str, str, int]]:
     """Why cases were skipped: reason, kernels, systems, count; the commonest first."""
     skipped = (case for case in run.measurements if case.status is Status.SKIPPED)
-    groups = view.grouped(skipped, lambda case: case.reason_text or "no reason was recorded")
+    groups = grouped(skipped, lambda case: case.reason_text or "no reason was recorded")
     return [
         (
             reason,
@@ -257,9 +257,7 @@ def _loud(run: Run) -> list[tuple[str, list[list[Measurement]]]]:
     listed = []
     for heading, statuses in kinds:
         cases = (case for case in run.measurements if case.status in statuses)
-        alike = view.grouped(
-            cases, lambda case: (str(case.status), _FIGURES.sub("#", _why(case)), _causes(case))
-        )
+        alike = grouped(cases, lambda case: (str(case.status), _FIGURES.sub("#", _why(case)), _causes(case)))
         if alike:
             listed.append((heading, list(alike.values())))
     return listed

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import trnbench
-from trnbench import Run, Site, UsageError
-from trnbench_reports import view
+from trnbench import Run, Site, UsageError, grouped
 from trnbench_reports.formats import parts
 from trnbench_reports.page import LISTS, STYLES, joined_script
 from trnbench_reports.payload import script
@@ -122,7 +121,7 @@ def _groups(
 ) -> list[tuple[str, list[tuple[str, Mapping[str, Any]]]]]:
     """Runs by the question that they answer, the newest of each first."""
     newest_first = reversed(list(entries.items()))
-    return list(view.grouped(newest_first, lambda pair: str(pair[1]["question"])).items())
+    return list(grouped(newest_first, lambda pair: str(pair[1]["question"])).items())
 
 
 def _page(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from trnbench.errors import counted
-from trnbench.grouping import grouped
+from trnbench.record import grouped
 from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
