@@ -29,7 +29,6 @@ from trnbench import (
 )
 from trnbench_reports import numbers
 
-
 SHARE, PEAK, SINCE = "share", "peak", "since"
 EXPECT, PUBLISHED, LOSS, BUSY, TIME = "expect", "published", "loss", "busy", "time_s"
 """Parts of an explanation that are no metric of the case."""
