@@ -42,6 +42,7 @@ def test_a_baseline_holds_the_run_and_who_accepted_it(real: trnbench.Run, tmp_pa
     ]
     assert run_of_file(path) == found.run
     assert path.read_text().splitlines()[2] == ' "accepted": ['
+    assert "{}" not in path.read_text()  # what is as it is where nothing is said is left out
     kept, whole = found.run.measurements[0], real.measurements[0]
     for name in ("id", "status", "time_s", "primary", "implementation"):
         assert getattr(kept, name) == getattr(whole, name)
