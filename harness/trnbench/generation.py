@@ -133,7 +133,7 @@ class System(Record, kw_only=True, dict=True):
     book: FactBook
     costs: dict[str, Any]  # the generation's cost table, bases merged
     size: int  # number of parents, for sizable systems
-    plugin: str
+    plugin: str = ""
 
     def __repr__(self) -> str:
         parts = (
