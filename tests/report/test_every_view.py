@@ -24,7 +24,7 @@ def unfolded(opened: Visit) -> None:
 
 
 def test_no_words_of_a_table_reach_into_the_next_column(browser: Any, default_run: Path) -> None:
-    for width in (1440, 768, 390):
+    for width in (1600, 1440, 1360, 1280, 1216, 768, 390):
         file = default_run / "trnbench-report.html"
         visit = Visit(browser, file, viewport={"width": width, "height": 900})
         assert visit.page.evaluate(WIDER) == [], width
