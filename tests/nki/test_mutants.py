@@ -32,7 +32,7 @@ def test_dropped_barriers_are_races() -> None:
 
 
 @pytest.mark.campaign("hours")
-def test_nine_of_ten_of_three_hundred() -> None:
+def test_nine_of_ten_of_all() -> None:
     results = caught(300, 1)
-    assert results.total() >= 200
+    assert results.total() >= 150
     assert results["missed"] <= results.total() // 10, results
