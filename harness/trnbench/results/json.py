@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import cleandoc
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -101,6 +102,9 @@ MIGRATIONS: dict[int, Callable[[Document], Document]] = {
 def json_schema() -> Document:
     """The JSON Schema (2020-12) of a run, for those who read results without trnbench."""
     schema = msgspec.json.schema(Run)
+    for described in schema["$defs"].values():
+        if "description" in described:
+            described["description"] = cleandoc(described["description"])  # as Python 3.13 has them anyway
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
