@@ -51,6 +51,7 @@ def _printed(columns: str, words: str, runs: dict[str, str]) -> str:
 def test_commands_print_what_they_printed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     renews = os.environ.get("TRNBENCH_TEST_RENEW")
     monkeypatch.delenv("TRNBENCH_TEST_RENEW", raising=False)  # `config show` would warn of it
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1})  # of the machine they were made on
     monkeypatch.setattr("trnbench.run.progress.EVERY_S", float("inf"))  # a busy machine would say more
     monkeypatch.setattr("trnbench.run.progress.bar", lines_of_progress)
     shutil.copytree(HERE / "given", ".", dirs_exist_ok=True)
