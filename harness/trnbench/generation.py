@@ -132,7 +132,7 @@ class System(Record, kw_only=True, dict=True):
     generation: Generation
     book: FactBook
     costs: dict[str, Any]  # the generation's cost table, bases merged
-    size: int  # number of parents, for sizable systems
+    size: int = 1  # number of parents, for sizable systems
     plugin: str = ""
 
     def __repr__(self) -> str:

@@ -213,4 +213,4 @@ def _end_as(code: int) -> NoReturn:
             signal.signal(-code, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [-code])
         os.kill(os.getpid(), -code)
-    os._exit(code)
+    os._exit(code if code >= 0 else 128 - code)  # a container's first process outlives its own signal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from trnbench_emulator.fabric.schedule import Chains, Move, Schedule, Step
 from trnbench_emulator.fabric.shares import Shares
 
 
-class Carrier:
+class Carrier(ABC):
     """Of one schedule on a network. `capacity` in bytes/s, of links and, from `first_memory` on, memories."""
 
     kind: ClassVar[str]
@@ -29,9 +30,9 @@ class Carrier:
             (RATES, self.kind), Rates(capacity, np.arange(len(capacity)) >= first_memory)
         )
 
+    @abstractmethod
     def shares(self, move: Move) -> Shares:
         """What its flows take. Raises ValueError where a rank sends to itself."""
-        raise NotImplementedError
 
     def flows(self, move: Move, before: int, after: tuple[int, ...] = ()) -> list[Flow]:
         """Of a plan of one byte."""
