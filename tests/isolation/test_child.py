@@ -20,7 +20,7 @@ import numpy
 import pytest
 from killed import alive
 
-from trnbench.isolation import child, interrupt
+from trnbench.isolation import child, interrupt, keeper
 from trnbench.isolation.child import Lost, Overdue, carried_out
 from trnbench.isolation.interrupt import CaseTimeout, limited
 from trnbench.isolation.surroundings import Misbehaved, held
@@ -253,3 +253,14 @@ def test_output_that_nobody_takes_is_no_success() -> None:
         done = ended("guarded(lambda: print('lost'))", stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 120  # Python's own code for it
     assert "No space left on device" in done.stderr
+
+
+def test_a_keeper_that_its_own_signal_does_not_end_has_the_code_of_a_shell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As of the first process of a container, which the system sends no such signal."""
+    pid = os.fork()
+    if not pid:
+        monkeypatch.setattr(os, "kill", lambda process, number: None)
+        keeper._end_as(-signal.SIGKILL)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 128 + signal.SIGKILL
