@@ -160,6 +160,22 @@ def test_a_step_names_the_cause_that_compare_names(store: Store, measured_runs: 
     assert step["causes"] == ["pkg/kernel.py:1 is 'A = 2', was 'A = 1'"]
 
 
+@pytest.mark.parametrize(("count", "steps"), [(3, ["r2"]), (5, ["r4"]), (6, [])])
+def test_up_to_five_measured_runs_have_the_steps_between_neighbours(
+    store: Store, count: int, steps: list[str]
+) -> None:
+    """The latest alone is twice as slow: of six runs that may be chance, since a level has three."""
+    key = paired_runs.case()
+    for at in range(count):
+        time_s = 1.0 + (at == count - 1)
+        medians = [time_s, time_s * 1.001, time_s * 0.999]
+        metrics = paired_runs.emulated(key, time_s).metrics
+        one = paired_runs.measured(key, medians, metrics=metrics, primary="flops_per_s")
+        store.save(paired_runs.run_of(one, id=f"r{at}", created=f"2026-11-2{at}T12:00:00+00:00"))
+    (series,) = json.loads(invoke("--format", "json").stdout)
+    assert [step["first_run"] for step in series["steps"]] == steps
+
+
 def test_a_step_between_two_kinds_of_rank_says_so(store: Store) -> None:
     """A case of one name, of a version in which its ranks were others."""
     other = paired_runs.case("other")
