@@ -126,6 +126,11 @@ def test_check_counts_cores_when_they_are_opened() -> None:
     assert {row["check"]: row["detail"] for row in rows}["number of cores"].startswith("32 in the graph")
 
 
+def test_every_system_can_be_opened_into_its_cores() -> None:
+    rows = json.loads(invoke("check", "--open-cores", "--failures", "--format", "json").stdout)
+    assert [row for row in rows if row["verdict"] == "failed"] == []
+
+
 def test_a_failed_check_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = tmp_path / "wrong.toml"
     name = group('metric = "topology_name", printed = "3D hypercube"', subject="trn1.2xlarge", source="mine")
