@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trnbench_emulator.nki.constraints import Rules, issue, rows_of, tiles
+from trnbench_emulator.nki.isa.move import spare
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -47,12 +48,14 @@ def nc_stream_shuffle(dst: NkiTensor, src: NkiTensor, shuffle_mask: Any, name: s
     if recorder.functional:
         before = rows_of(src.array).copy()
         after = rows_of(dst.array).copy()
+        gaps = np.ones(len(after), np.bool_)
         for row in range(len(after)):
             base, wanted = row - row % QUADRANT, mask[row % QUADRANT]
             # One quadrant of source serves every quadrant of a larger destination.
             at = base % max(len(before), 1) + wanted if len(before) > QUADRANT else wanted
             if wanted != _KEEP and at < len(before):
-                after[row] = before[at]
+                after[row], gaps[row] = before[at], False
+        spare(dst, np.broadcast_to(gaps[:, None], after.shape).reshape(dst.shape))
         dst.put(after)
 
 

@@ -60,7 +60,15 @@ def move(dst: NkiTensor, src: NkiTensor, *, skip: bool, call: str) -> None:
         inside = src.inside(call, skip=skip).reshape(dst.shape)
         if not inside.all():
             values = np.where(inside, values, dst.array)
+            spare(dst, ~inside)
     dst.put(values)
+
+
+def spare(dst: NkiTensor, marks: Array) -> None:
+    """The instruction that was just issued leaves these elements as they are."""
+    shadow = current().shadow
+    if shadow is not None:
+        shadow.spared(dst, marks)
 
 
 def _payload(src: NkiTensor, dst: Form) -> Array:

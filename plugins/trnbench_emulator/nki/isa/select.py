@@ -232,7 +232,7 @@ def tensor_copy_predicated(
     if recorder.functional:
         chosen = (predicate.array != 0).reshape(dst.shape) != reverse_pred
         if recorder.shadow is not None:
-            recorder.shadow.chosen(dst, chosen)
+            recorder.shadow.spared(dst, ~chosen)
         given = src.array.reshape(dst.shape) if isinstance(src, NkiTensor) else np.asarray(src)
         values = dst.form.dtype.cast(given)
         dst.put(np.where(chosen, values, dst.array))

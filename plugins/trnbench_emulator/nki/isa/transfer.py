@@ -14,7 +14,7 @@ from trnbench_emulator.nki.isa.constants import dge_mode as dge_modes
 from trnbench_emulator.nki.isa.constants import dma_engine as dma_engines
 from trnbench_emulator.nki.isa.constants import engine as engines
 from trnbench_emulator.nki.isa.constants import oob_mode as oob_modes
-from trnbench_emulator.nki.isa.move import dge_word, generator, reachable, transfer, transfer_variables
+from trnbench_emulator.nki.isa.move import dge_word, generator, reachable, spare, transfer, transfer_variables
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import DMA, Op
 from trnbench_emulator.nki.recorder import current
@@ -70,6 +70,7 @@ def dma_transpose(
         if isinstance(src, IndirectTensor):
             inside = src.inside("dma_transpose", skip=word(oob_mode) == "skip").transpose(order)
             values = np.where(inside, src.array.transpose(order), dst.array.reshape(inside.shape))
+            spare(dst, ~inside.reshape(dst.shape))
         else:
             values = src.array.transpose(order)
         dst.put(values)

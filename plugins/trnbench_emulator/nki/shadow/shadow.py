@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _KEPT = ("tensor_copy_predicated", "nonzero_with_count")
 """What names its destination among its operands only because it leaves some of it as it is."""
 
+_SPARING = ("tensor_copy_predicated", "nc_stream_shuffle", "dma_copy", "dma_transpose")
+"""What may leave elements of its destination as they are: `spared` says which."""
+
 _REDUCTIONS = frozenset(
     {"add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "bitwise_and", "bitwise_or"}
 )
@@ -50,6 +53,7 @@ class Shadow(Notes):
         self._placed = Placed()
         self._sums: dict[str, tuple[Operand, Any]] = {}  # what an engine holds, where that was not written
         self._added: tuple[Marks, Any] | None = None  # what the product to come adds to, likewise
+        self._before: Any = None  # the numbers of what the last instruction wrote to, where it may spare some
 
     def given(self, view: NkiTensor) -> None:
         """The values of `view` are there without a line of the kernel that wrote them."""
@@ -79,6 +83,7 @@ class Shadow(Notes):
         product = writes[0] if engine == TENSOR and writes else None
         view_of = (None, 0) if product is None else (product.form, product.offset)
         self.writes.append(Write(place, opcode, program, *view_of))
+        self._before = None
         unwritten: list[Operand] = []
         source: Any = None
         for position, view in enumerate(reads):
@@ -105,11 +110,13 @@ class Shadow(Notes):
                     self.shifted(opcode, view, read)
         self._added = None
 
-    def chosen(self, view: NkiTensor, marks: npt.NDArray[np.bool_]) -> None:
-        """The last instruction wrote these elements of `view` alone."""
-        cells = self.cells(view.storage)
-        if not cells.sound and not view.form.indirect:
-            cells.numbers(view.form, view.offset)[marks] = len(self.writes) - 1
+    def spared(self, view: NkiTensor, marks: npt.NDArray[np.bool_]) -> None:
+        """The last instruction left these elements of `view` as they were."""
+        if self._before is not None and marks.any():
+            cells = self.cells(view.storage)
+            numbers = cells.numbers(view.form, view.offset)
+            numbers[marks] = np.broadcast_to(self._before, numbers.shape)[marks]
+            cells.sound = False
 
     def product(self, opcode: str, view: NkiTensor, accumulate: bool | None) -> None:
         """A product comes. With `accumulate` unset it overwrites what nobody wrote, and adds to the rest."""
@@ -203,8 +210,9 @@ class Shadow(Notes):
         if cells.neighbours:
             self._overwritten(view, cells, number)
             number = len(self.writes) - 1
-        if op.opcode == "tensor_copy_predicated" and self.functional and not cells.sound:
-            return  # `chosen` says which
+        gaps = op.opcode in _SPARING and op.variables.get("indirect", True) and self.functional
+        if gaps and not form.indirect and (source is not None or not cells.sound):
+            self._before = np.array(cells.seen(form, view.offset))
         if source is None and self._added is None:
             if cells.covers(form):
                 cells.fill(number)
