@@ -172,11 +172,16 @@ class Shadow(Notes):
                 site.told(line) if line[0] else "the kernel",
             )
         depends = least < 0
-        if self.functional and form.dtype.is_float:  # what nobody wrote is NaN, and stays it
-            depends &= np.isnan(view.floats())
-        for key in {self._sources.get(-int(number)) for number in np.unique(least[depends])}:
+        tainted = np.unique(least[depends]).tolist()
+        seen = set(tainted)
+        if self.functional and form.dtype.is_float:  # floats that nobody wrote are NaN, and stay it
+            seen = set(least[depends & np.isnan(view.floats())].tolist())
+        for number in tainted:
+            key = self._sources.get(-number)
             reading = self.findings.get(key)
-            if reading is not None and reading.rule == "uninitialised-read":
+            if reading is None or reading.rule != "uninitialised-read":
+                continue
+            if number in seen or not key[-1].dtype.is_float:
                 what = f"{reading.what}, and output {position} depends on them"
                 self.findings[key] = replace(reading, rule="uninitialised", what=what)
 
