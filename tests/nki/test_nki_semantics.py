@@ -66,6 +66,18 @@ nl.store(out, t)
     np.testing.assert_array_equal(_run(snippets, body, ONES), np.broadcast_to(expected, (4, 8)))
 
 
+def test_the_number_of_a_dynamic_loop_addresses_rows(snippets: Any) -> None:
+    """As in nki-dynamic-loops.rst (aws-neuron-sdk 81ce03ae): `.ap(…, scalar_offset=i)`."""
+    body = """
+for i in nl.dynamic_range(nisa.register_alloc(0), nisa.register_alloc(4), 2):
+    t = nl.ndarray((2, 8), nl.float32)
+    nisa.dma_copy(t, x.ap([[8, 2], [1, 8]], scalar_offset=i))
+    nisa.dma_copy(out.ap([[8, 2], [1, 8]], scalar_offset=i), t)
+"""
+    values = np.arange(32, dtype=np.float32).reshape(4, 8)
+    assert np.array_equal(_run(snippets, body, values), values)
+
+
 def test_memory_nobody_wrote_is_nan(snippets: Any) -> None:
     body = """
 t = nl.ndarray((4, 8), dtype=nl.float32)

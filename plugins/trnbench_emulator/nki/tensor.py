@@ -11,7 +11,7 @@ from trnbench_emulator.nki import site
 from trnbench_emulator.nki.dtype import DType, Sizes, dtype_of
 from trnbench_emulator.nki.memory import Buffer, Form, Storage, intern
 from trnbench_emulator.nki.recording import STATE, Recording
-from trnbench_emulator.nki.values import IndirectValues, Values, VirtualRegister, whole
+from trnbench_emulator.nki.values import IndirectValues, LoopNumber, Values, VirtualRegister, whole
 from trnbench_emulator.nki.view import Arrangement, Region, indexed, region_of, span
 
 _MAX_CHILDREN = 1 << 16
@@ -151,6 +151,8 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
             base = NkiTensor(self.storage, self.view(kind).form, start)
             if scalar_offset is not None and vector_offset is not None:
                 raise self._wrong("ap", "scalar_offset and vector_offset exclude each other")
+            if isinstance(scalar_offset, LoopNumber):
+                scalar_offset = VirtualRegister(int(scalar_offset))
             how, index = ("scalar", scalar_offset) if vector_offset is None else ("vector", vector_offset)
             return base._addressed(how, index, indirect_dim, kind, shape, strides)
         row = self.storage.form.nbytes // max(self.storage.form.partitions, 1) // kind.size

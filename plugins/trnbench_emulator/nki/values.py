@@ -23,6 +23,10 @@ def whole(value: Any, what: str) -> int:
         raise KernelError(f"{what} is {value!r}, it must be an integer ({site.here()})") from None
 
 
+class LoopNumber(int):
+    """The number of a round on the device: a register there, so that addresses may be made of it."""
+
+
 class VirtualRegister(msgspec.Struct, eq=False):
     """A register: an integer, or the float of a tile. Its value is unknown where it was loaded from memory
     in timing mode. Not hashable: what depends on it has to be worked out again once it changes.

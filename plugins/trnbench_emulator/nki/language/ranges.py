@@ -14,7 +14,7 @@ from trnbench_emulator.nki.constraints import Rules
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.shadow import Independent
-from trnbench_emulator.nki.values import VirtualRegister, whole
+from trnbench_emulator.nki.values import LoopNumber, VirtualRegister, whole
 
 
 def _range(call: str, start: Any, stop: Any, step: int) -> Sequence[int]:
@@ -44,10 +44,10 @@ def static_range(start: int, stop: int | None = None, step: int = 1) -> Sequence
     return _range("static_range", start, stop, step)
 
 
-def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> Sequence[int]:
+def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> Iterator[int]:
     """A loop whose bounds may be registers, read when it starts."""
     _on_device("dynamic_range", step)
-    return _range("dynamic_range", start, stop, step)
+    return map(LoopNumber, _range("dynamic_range", start, stop, step))
 
 
 def _on_device(call: str, step: Any = 1) -> None:
