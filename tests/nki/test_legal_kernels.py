@@ -60,6 +60,22 @@ def test_beta_1_has_the_same_rules(beta1: Run) -> None:
     assert found == ["uninitialised", "unwritten-output", "carried-value"]
 
 
+def test_beta_1_names_the_line_that_asked_for_a_tensor(beta1: Run) -> None:
+    body = """
+    @nki.jit
+    def kernel(x):
+        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        state = nl.ndarray((nl.par_dim(128), 64), dtype=x.dtype, buffer=nl.sbuf)
+        other = nl.exp(state)
+        nl.store(out[:, 0:32], other[:, 0:32])
+        return out
+    """
+    read, left = beta1(body, X, shadow=True).findings
+    line = int(read.place.rpartition(":")[2])
+    assert read.tile.endswith(f":{line - 1}")
+    assert left.place.endswith(f":{line - 2}")
+
+
 def test_a_tile_that_was_filled_before_the_loop_is_not_carried(beta1: Run) -> None:
     body = """
     @nki.jit

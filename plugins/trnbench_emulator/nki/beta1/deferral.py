@@ -7,6 +7,7 @@ until what comes next shows where its result goes. Each round of nl.static_range
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -43,6 +44,11 @@ class Pending(msgspec.Struct, eq=False):
 
 OUTSIDE = Places()
 """Of calls outside a recording."""
+
+
+def line_of(frame: FrameType) -> Place:
+    """The kernel's line that led to `frame`."""
+    return (OUTSIDE if STATE.recorder is None else STATE.recorder.places).of(frame)
 
 
 class _Slot(msgspec.Struct):

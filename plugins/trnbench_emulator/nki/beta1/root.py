@@ -26,7 +26,7 @@ class Root:
     it, so that capacity is no rule here.
     """
 
-    __slots__ = ("_tiles", "axis", "buffer", "dtype", "fill", "name", "shape", "strides", "written")
+    __slots__ = ("_tiles", "axis", "buffer", "dtype", "fill", "name", "place", "shape", "strides", "written")
 
     def __init__(self, shape: Sizes, axis: int, dtype: DType, buffer: Buffer, name: str = "") -> None:
         self.shape = shape
@@ -35,6 +35,9 @@ class Root:
         self.buffer = buffer
         self.name = name
         self.fill: Any = None  # what a tile holds when it is made
+        self.place: site.Place | None = (
+            None  # the line that asks for it, where not its first use
+        )
         self.written = False
         self._tiles: dict[int, NkiTensor] = {}
         self.strides = _strides(shape, max(axis, 0))
@@ -66,12 +69,14 @@ class Root:
         recorder = current()
         sizes = self.shape[max(self.axis, 0) :]
         if self.axis < 0:
-            return recorder.allocate(sizes, self.dtype, self.buffer, self.name)
+            tensor = recorder.allocate(sizes, self.dtype, self.buffer, self.name)
+            tensor.storage.life.site = self.place or tensor.storage.life.site
+            return tensor
         if len(sizes) == 1:
             sizes = (*sizes, 1)
         form = intern(self.buffer, self.dtype, sizes, _strides(sizes, 0))
         recorder.check_fits(form, self.name)
-        line = STATE.place or recorder.places.of(sys._getframe(1))
+        line = self.place or STATE.place or recorder.places.of(sys._getframe(1))
         life = Life(recorder.count, form.row_bytes, line)
         tile = NkiTensor(recorder.filled(Storage(form, self.name, life, None, form.free)), form, 0)
         if filled and self.fill is not None:

@@ -13,13 +13,12 @@ from msgspec.structs import replace
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
-from trnbench_emulator.nki.beta1.deferral import OUTSIDE, SLOT, Pending, settle, taken
+from trnbench_emulator.nki.beta1.deferral import SLOT, Pending, line_of, settle, taken
 from trnbench_emulator.nki.beta1.index import box_of
 from trnbench_emulator.nki.beta1.root import Root
 from trnbench_emulator.nki.beta1.view import BLOCK, FREE, PARTITION, View
 from trnbench_emulator.nki.dtype import Sizes, dtype_of
 from trnbench_emulator.nki.memory import Buffer, intern
-from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
 from trnbench_emulator.nki.view import reshaped, sizes_of
 
@@ -254,7 +253,5 @@ def later(
     """A tile of this shape and type in `buffer`, which `issue` fills; see `Pending` for the others."""
     settle()
     result = Tile.of(Root(shape, 0, dtype_of(dtype), buffer))
-    # The line that is told is the one that calls our caller.
-    places = OUTSIDE if STATE.recorder is None else STATE.recorder.places
-    SLOT.held = Pending(result, issue, into, exact, adds, places.of(sys._getframe(2)))
+    SLOT.held = Pending(result, issue, into, exact, adds, line_of(sys._getframe(2)))
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki import language as today
-from trnbench_emulator.nki.beta1.deferral import settle
+from trnbench_emulator.nki.beta1.deferral import line_of, settle
 from trnbench_emulator.nki.beta1.grid import LAUNCH
 from trnbench_emulator.nki.beta1.index import leaves_nothing
 from trnbench_emulator.nki.beta1.operation import broadcast_to, copy, in_sbuf
@@ -35,9 +36,9 @@ def ndarray(shape: Any, dtype: Any, *, name: str = "", buffer: Any = None, **_: 
     memory = _buffer(buffer)
     sizes, axis = shaped(shape, memory)
     kind = dtype_of(dtype)
-    if axis >= 0:
-        return Tile.of(Root(sizes, axis, kind, memory, name))
-    return Tile.of(LAUNCH.shared(lambda: Root(sizes, axis, kind, memory, name), memory))
+    root = Root(sizes, axis, kind, memory, name)
+    root.place = line_of(sys._getframe(1))
+    return Tile.of(root if axis >= 0 else LAUNCH.shared(lambda: root, memory))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any, **named: Any) -> Tile:
