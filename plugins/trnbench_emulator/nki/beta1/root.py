@@ -35,9 +35,7 @@ class Root:
         self.buffer = buffer
         self.name = name
         self.fill: Any = None  # what a tile holds when it is made
-        self.place: site.Place | None = (
-            None  # the line that asks for it, where not its first use
-        )
+        self.place: site.Place | None = None  # the line that asks for it, where not its first use
         self.written = False
         self._tiles: dict[int, NkiTensor] = {}
         self.strides = _strides(shape, max(axis, 0))

@@ -39,6 +39,11 @@ RULES = {
         source="nki.language.tile_size.psum_bank_fmax (SDK 2.33): the most elements of a bank",
         error=True,
     ),
+    "accumulation-start": Rule(
+        about="before NeuronCore-v4 a product adds to what an engine left in PSUM that computes no products",
+        source="nki.isa.nc_matmul (aws-neuron-sdk 81ce03ae): undefined on v2 and v3",
+        error=True,
+    ),
     "overlapping-groups": Rule(
         about="products add to part of what other products left, and overwrite or miss the rest",
         source="not specified: nki.isa.nc_matmul (SDK 2.33) accumulates into one and the same tile",

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from trnbench_emulator.nki import site
+from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.shadow.finding import Finding
 from trnbench_emulator.nki.view import region_of
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from trnbench_emulator.nki.machine import Machine
     from trnbench_emulator.nki.memory import Form, Storage
     from trnbench_emulator.nki.tensor import NkiTensor
+
+
+_ANY_START_SINCE = 4  # NeuronCore-v4
 
 
 class Write(NamedTuple):
@@ -114,6 +118,21 @@ class Notes:
                 view.form.nbytes,
                 "give all products of a sum the same dst, and accumulate=False to the first of them",
             )
+
+    def start(self, opcode: str, view: NkiTensor, numbers: Any) -> None:
+        """Was what a product adds to left by products? A memset is let through: public kernels add to its
+        zeros. So is Beta 1, whose calls are carried out later: its compiler makes the sum."""
+        for number in {abs(int(numbers.min())), abs(int(numbers.max()))} - {0, 1}:
+            writer = self.writes[number]
+            product = writer.form is not None or writer.opcode == "memset"
+            if not product and STATE.place is None and self.machine.nc_version < _ANY_START_SINCE:
+                self.note(
+                    "accumulation-start",
+                    view.storage,
+                    f"{opcode} adds to {tile_text(view.storage)} as {writer} left it",
+                    view.form.nbytes,
+                    "accumulate=False to the first product of a sum; add the rest on Vector",
+                )
 
     def domain(self, function: Function, data: NkiTensor, values: Any) -> None:
         """Are all values, but for those that are no number, in the domain of Scalar's table?"""

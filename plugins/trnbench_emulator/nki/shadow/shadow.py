@@ -125,6 +125,7 @@ class Shadow(Notes):
             return
         numbers = cells.seen(view.form, view.offset)
         self.groups(opcode, view, numbers, bool(accumulate))
+        self.start(opcode, view, numbers)
         if numbers.min() < (1 if accumulate else 0):
             marks = _least(numbers, view.form) < (1 if accumulate else 0)
             self._added = marks, self._source(opcode, view, numbers)
