@@ -193,8 +193,12 @@ class IndirectValues(Values):
         """Which elements are addressed inside the tensor; raises `KernelError` unless `skip`."""
         inside = self.positions()[1]
         if not skip and not inside.all():
+            indices, axis = self._indices(), int(self.form.indirect == "column")
+            rows = np.moveaxis(inside, axis, 0).reshape(inside.shape[axis], -1).all(axis=1)
+            wrong = (indices[~rows] if len(indices) == len(rows) else indices).tolist()
+            more = f" and {len(wrong) - 4:,} more" if len(wrong) > 4 else ""
             raise KernelError(
-                f"{call}: an index is outside {self.storage.form!r}: {self._indices().tolist()[:8]} "
+                f"{call}: an index is outside {self.storage.form!r}: {', '.join(map(str, wrong[:4]))}{more} "
                 f"({site.here()})",
                 cause=f"indices are 0 to {self.bound - 1} here, and all that one leads to lies inside",
                 try_="oob_mode=nisa.oob_mode.skip leaves out what is outside" if call[:3] == "dma" else "",
