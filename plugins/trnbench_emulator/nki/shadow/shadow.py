@@ -141,6 +141,10 @@ class Shadow(Notes):
         for storage, first, second, count in self._accesses.races():
             verb = "writes" if second.write else "reads"
             one, two = self.writes[first.number], self.writes[second.number]
+            # What the other program will write is no byte that nobody wrote.
+            early = ("uninitialised-read", two.place, storage.life.site, storage.name, storage.form)
+            if early in self.findings and self.findings[early].bytes <= count:
+                del self.findings[early]
             self.note(
                 "race",
                 storage,
