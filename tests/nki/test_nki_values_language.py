@@ -264,6 +264,17 @@ return nl.ndarray((1, 1), nl.float32, buffer=nl.shared_hbm)
     assert caught.value.cause == "each meets the others in an order of its own"
 
 
+def test_a_core_receives_from_one_that_sends_to_it(snippets: Any) -> None:
+    body = """
+(x,) = args
+t, u = nl.load(x), nl.ndarray((4, 8), nl.float32)
+nisa.sendrecv(t, u, send_to_rank=0, recv_from_rank=1, pipe_id=0)
+return x
+"""
+    with pytest.raises(KernelError, match="core 1 receives from core 1, which sends to core 0"):
+        snippets.run(body, np.ones((4, 8), np.float32), functional=True, programs=2)
+
+
 @pytest.mark.parametrize("call", ["nisa.core_barrier(out, (0, 1))", "nisa.sendrecv(t, u, 0, 0, 0)"])
 def test_more_programs_than_a_logical_core_has_cannot_meet(snippets: Any, call: str) -> None:
     body = f"""

@@ -205,6 +205,12 @@ class IndirectValues(Values):
             )
         return inside
 
+    def repeated(self) -> int | None:
+        """An index inside that occurs twice."""
+        indices = self._indices()
+        indices, counts = np.unique(indices[(indices >= 0) & (indices < self.bound)], return_counts=True)
+        return int(indices[counts > 1][0]) if (counts > 1).any() else None
+
     @property
     def array(self) -> Array:
         data = self.storage.data

@@ -134,6 +134,13 @@ def dma_compute(
         for tensor in (dst, *srcs):
             if isinstance(tensor, IndirectTensor):
                 tensor.inside("dma_compute", skip=skip)
+        again = dst.repeated() if isinstance(dst, IndirectTensor) else None
+        Rules("dma_compute", recorder.machine).require(
+            again is None,
+            f"index {again} occurs twice, those of what is added to must be unique",
+            cause="NKI does not support unique_indices=False yet: of two sums one would be lost",
+            try_="add up the rows of one index before",
+        )
         total = np.zeros(dst.shape, np.float32)
         for source in srcs:
             values = source.floats().reshape(dst.shape)
@@ -197,7 +204,13 @@ def sendrecv(
             return
         sent = src.array.copy()
         board = recorder.programs.meet(recorder, ("sendrecv", pipe), (int(send_to_rank), sent))
-        dst.put(board[int(recv_from_rank)][1])
+        target, values = board[int(recv_from_rank)]
+        Rules("sendrecv", recorder.machine).require(
+            target == recorder.program,
+            f"core {recorder.program} receives from core {int(recv_from_rank)}, which sends to core {target}",
+            try_="send_to_rank and recv_from_rank of two that exchange: 1 - nl.program_id(0)",
+        )
+        dst.put(values)
 
 
 def core_barrier(
