@@ -41,6 +41,8 @@ def accumulate(
     if command_word == "idle":
         return
     rows = values.shape[0]
+    if command_word == "reduce" and engine not in recorder.accumulators and recorder.shadow is not None:
+        recorder.shadow.unset(engine, data)
     held = registers(recorder, engine, data)
     if command_word in ("reset", "reset_reduce"):
         held[:] = function.start

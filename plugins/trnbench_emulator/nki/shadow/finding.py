@@ -59,6 +59,11 @@ RULES = {
         source="not specified: nki.api.shared.rst (aws-neuron-sdk 81ce03ae) says invalid results, not which",
         error=False,
     ),
+    "unset-accumulator": Rule(
+        about="an instruction adds to the sums that an engine holds, and no instruction has reset them",
+        source="not specified: nki.isa.activation (aws-neuron-sdk 81ce03ae) reduces over existing values",
+        error=False,
+    ),
     "carried-value": Rule(
         about="a round of affine_range reads what an earlier round wrote",
         source="nki.language.sequential_range (Beta 1): unsafe; not specified from NKI 0.3 to 0.6",

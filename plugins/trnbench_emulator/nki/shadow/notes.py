@@ -134,6 +134,17 @@ class Notes:
                     "accumulate=False to the first product of a sum; add the rest on Vector",
                 )
 
+    def unset(self, engine: str, data: NkiTensor) -> None:
+        """The last instruction adds to sums that `engine` holds from before the kernel."""
+        self.note(
+            "unset-accumulator",
+            data.storage,
+            f"{self.writes[-1].opcode} of {tile_text(data.storage)} adds to the sums that {engine} holds, "
+            "which no instruction has reset",
+            data.form.partitions * 4,
+            "reduce_cmd=nisa.reduce_cmd.reset_reduce to the first instruction of a sum",
+        )
+
     def domain(self, function: Function, data: NkiTensor, values: Any) -> None:
         """Are all values, but for those that are no number, in the domain of Scalar's table?"""
         assert function.domain is not None
