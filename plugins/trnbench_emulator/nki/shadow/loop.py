@@ -7,12 +7,14 @@ from typing import Any
 
 
 class Loop:
-    """One under way. `begin` and `round`: the first instruction of it, and of its present round."""
+    """One under way. `begin` and `round`: the first instruction of it, and of its present round. `sums`:
+    instructions that left what is added up, multiplied or compared over its rounds."""
 
-    __slots__ = ("begin", "round")
+    __slots__ = ("begin", "round", "sums")
 
     def __init__(self, number: int) -> None:
         self.begin = self.round = number
+        self.sums: set[int] = set()
 
 
 class Independent(Sequence[int]):

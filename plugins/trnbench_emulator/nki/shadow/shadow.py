@@ -302,12 +302,15 @@ class Shadow(Notes):
             if most < loop.begin or loop.round == loop.begin:
                 continue
             marks = (numbers >= loop.begin) & (numbers < loop.round)
-            if not marks.any():
+            earlier = marks.any()
+            if not earlier and most not in loop.sums:
                 continue
             places = {(dst.storage, dst.form, dst.offset) for dst in writes}
             sums = (view.storage, view.form, view.offset) in places
-            if not (sums and op.variables.get("op", "add") in _REDUCTIONS):
-                first = int(numbers[marks].flat[0]) if numbers.ndim else int(numbers)
+            if sums and op.variables.get("op", "add") in _REDUCTIONS:
+                loop.sums.add(len(self.writes) - 1)
+            else:  # a sum is of this round, but not of this round alone
+                first = int(numbers[marks].flat[0]) if earlier and numbers.ndim else most
                 self.carried(op.opcode, view, self.writes[first])
             return
 
