@@ -68,9 +68,11 @@ class Rules(Record):
     def same_elements(self, left: Form, right: Form, names: tuple[str, str]) -> None:
         """Same partitions and as many elements in each."""
         if left.partitions != right.partitions or left.free != right.free:
+            row = left.partitions != right.partitions and 1 in (left.partitions, right.partitions)
             raise self.fail(
                 f"{names[0]} has {left.partitions} × {left.free} elements (partitions × free), "
-                f"{names[1]} has {right.partitions} × {right.free}"
+                f"{names[1]} has {right.partitions} × {right.free}",
+                try_="nl.broadcast_to, or a dma_copy of row.ap([[0, 128], …]), spreads a row" if row else "",
             )
 
     def not_both_psum(self, left: Form, right: Form, names: tuple[str, str]) -> None:
@@ -229,6 +231,9 @@ def aspect(operand: Any) -> Any:
     if form is not None:
         return form
     return operand != 0 if isinstance(operand, (int, float)) else type(operand)
+
+
+LAST_AXES = "view.permute(…) brings an axis last; nc_matmul with a column of ones adds up partitions"
 
 
 def dimensions(axis: int | tuple[int, ...], rank: int) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from trnbench_emulator.nki.constraints import (
     INTEGERS,
+    LAST_AXES,
     Rules,
     alike,
     bits,
@@ -237,6 +238,7 @@ def tensor_reduce(
         rules.require(
             axes == tuple(range(rank - len(axes), rank)) and len(axes) > 0 and 0 not in axes,
             f"axis {axis} of {data.form!r} is not made of the last free dimensions",
+            try_=LAST_AXES,
         )
         remaining = data.form.elements
         for number in axes:

@@ -8,7 +8,7 @@ from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
-from trnbench_emulator.nki.constraints import dimensions
+from trnbench_emulator.nki.constraints import LAST_AXES, dimensions
 from trnbench_emulator.nki.dtype import DTYPES, Sizes
 from trnbench_emulator.nki.functions import FUNCTIONS, Function
 from trnbench_emulator.nki.language.creation import ndarray, sbuf
@@ -23,7 +23,8 @@ def axes_of(call: str, x: Any, axis: Any) -> tuple[int, ...]:
     axes = dimensions(axis, rank)
     if not axes or 0 in axes or axes != tuple(range(rank - len(axes), rank)):
         raise KernelError(
-            f"nl.{call}: axis {axis} of {x!r} is not made of the last free dimensions ({site.here()})"
+            f"nl.{call}: axis {axis} of {x!r} is not made of the last free dimensions ({site.here()})",
+            try_=LAST_AXES,
         )
     return axes
 

@@ -177,7 +177,8 @@ def tensor_reduce(
     axes = dimensions(axis, rank)
     if any(not 0 < at < rank for at in axes):
         raise KernelError(
-            f"tensor_reduce: axis {axis} of {list(data.shape)} is no free dimension ({site.here()})"
+            f"tensor_reduce: axis {axis} of {list(data.shape)} is no free dimension ({site.here()})",
+            try_="nisa.nc_matmul with a column of ones adds up partitions",
         )
     order = (*(at for at in range(rank) if at not in axes), *axes)  # what is reduced is read last
     sizes = tuple(1 if at in axes else size for at, size in enumerate(data.shape))
