@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ def test_a_finding_names_rule_line_tile_bytes_and_remedy(snippets: Any, name: st
     assert finding.bytes > 0
     assert "snippet.py:" in finding.tile
     assert finding.remedy
+    assert rule != "overlapping-tiles" or len(re.findall(r"@sbuf at byte [\d,]+, of", finding.what)) == 2
     assert RULES[rule].source
 
 

@@ -36,10 +36,11 @@ class Write(NamedTuple):
 
 
 def tile_text(storage: Storage) -> str:
-    """`'acc', float32[128, 512]@sbuf of kernel.py:12`."""
+    """`'acc', float32[128, 512]@sbuf of kernel.py:12`; where it was placed by hand, also its byte."""
+    place = "" if storage.place is None else f" at byte {storage.place[2]:,},"
     name = f"{storage.name!r}, " if storage.name else ""
     made = storage.life.site
-    return f"{name}{storage.form!r}" + (f" of {site.told(made)}" if made[0] else "")
+    return f"{name}{storage.form!r}{place}" + (f" of {site.told(made)}" if made[0] else "")
 
 
 class Notes:
