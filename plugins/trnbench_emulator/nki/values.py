@@ -194,7 +194,7 @@ class IndirectValues(Values):
         inside = self.positions()[1]
         if not skip and not inside.all():
             indices, axis = self._indices(), int(self.form.indirect == "column")
-            rows = np.moveaxis(inside, axis, 0).reshape(inside.shape[axis], -1).all(axis=1)
+            rows = np.array(np.moveaxis(inside, axis, 0).reshape(inside.shape[axis], -1).all(axis=1))
             wrong = (indices[~rows] if len(indices) == len(rows) else indices).tolist()
             more = f" and {len(wrong) - 4:,} more" if len(wrong) > 4 else ""
             raise KernelError(

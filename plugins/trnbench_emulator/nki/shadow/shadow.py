@@ -182,7 +182,7 @@ class Shadow(Notes):
         if self.functional and form.dtype.is_float:  # floats that nobody wrote are NaN, and stay it
             seen = set(least[depends & np.isnan(view.floats())].tolist())
         for number in tainted:
-            key = self._sources.get(-number)
+            key: Any = self._sources.get(-number)
             reading = self.findings.get(key)
             if reading is None or reading.rule != "uninitialised-read":
                 continue
