@@ -74,6 +74,13 @@ def test_a_step_is_shown_on_every_system() -> None:
     assert {"u-trn2x64", "trn3-gen2-ultraserver"} <= set(found)
 
 
+def test_a_token_of_a_prompt_takes_its_share_of_the_step() -> None:
+    """A prompt predicts one token: its other tokens meet no head, which is half of this model."""
+    shown = told("info", "gemma-3-1b", "--task", "prefill", "--sequence", "2048", "-i", "trn1.2xlarge")
+    (row,) = [row for row in shown["tokens"] if row["length"] == 2048]
+    assert row["prefill"] * 2048 == pytest.approx(shown["operations"][-1]["flops"])
+
+
 def test_the_table_says_what_fits_and_what_not() -> None:
     shown = invoke("info", "llama-3-70b", *DECODE, "-i", "trn1.32xlarge", "-i", "trn1.2xlarge").stdout
     assert "trn1.32xlarge        9.94 GiB           32 GiB  fits" in shown

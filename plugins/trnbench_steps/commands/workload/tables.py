@@ -105,7 +105,7 @@ def token_table(model: Model, cache: str) -> Section:
     for length in (128, 2048, 8192):
         row: Row = {
             "length": length,
-            "prefill": forward(model, length).all / length,
+            "prefill": forward(model, length, predicted=1).all / length,
             "training": training(model, length).all / length,
         }
         if not model.encoder:
