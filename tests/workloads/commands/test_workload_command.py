@@ -81,6 +81,14 @@ def test_a_token_of_a_prompt_takes_its_share_of_the_step() -> None:
     assert row["prefill"] * 2048 == pytest.approx(shown["operations"][-1]["flops"])
 
 
+def test_parts_of_memory_are_those_of_one_rank() -> None:
+    """The first stage keeps most activations, the last has the head: no rank has the most of both."""
+    layout = ("--tp", "8", "--pp", "4", "--batch", "64", "--sequence", "4096")
+    shown = told("info", "llama-3.1-8b", "--task", "train", *layout, "-i", "trn1.32xlarge")
+    *parts, whole = shown["memory"]
+    assert sum(part["bytes"] for part in parts) == whole["bytes"]
+
+
 def test_the_table_says_what_fits_and_what_not() -> None:
     shown = invoke("info", "llama-3-70b", *DECODE, "-i", "trn1.32xlarge", "-i", "trn1.2xlarge").stdout
     assert "trn1.32xlarge        9.94 GiB           32 GiB  fits" in shown

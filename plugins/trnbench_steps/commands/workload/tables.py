@@ -137,16 +137,14 @@ def operation_table(division: Division) -> Section:
 
 
 def memory_table(division: Division) -> Section:
-    """Bytes of a rank, each part on the stage that has the most of it."""
-    stages = [memory(division, stage) for stage in range(division.layout.pp)]
+    """Bytes of a rank of the fullest stage, part by part."""
+    fullest = max((memory(division, stage) for stage in range(division.layout.pp)), key=lambda each: each.all)
     rows: list[Row] = [
-        {"part": part, "bytes": max(getattr(stage, part) for stage in stages), "formula": FORMULAS[part]}
+        {"part": part, "bytes": getattr(fullest, part), "formula": FORMULAS[part]}
         for part in FORMULAS
-        if any(getattr(stage, part) for stage in stages)
+        if getattr(fullest, part)
     ]
-    rows.append(
-        {"part": "all", "bytes": max(stage.all for stage in stages), "formula": "of the fullest stage"}
-    )
+    rows.append({"part": "all", "bytes": fullest.all, "formula": "of the fullest stage"})
     return "memory", ("part", Column("bytes", "of the fullest rank", "right", size)), rows
 
 
