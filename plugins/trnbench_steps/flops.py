@@ -15,7 +15,7 @@ from trnbench.peaks import engine_rate
 from trnbench.record import Record
 from trnbench_steps.attention import Attention, AttentionKind
 from trnbench_steps.division import Division
-from trnbench_steps.hbm import logical_cores, memory
+from trnbench_steps.hbm import logical_cores, memory, mixtures
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layer import Layer
 from trnbench_steps.model import Model
@@ -139,11 +139,11 @@ def floor_s(division: Division, system: System) -> float:
     job, layout = division.job, division.layout
     _, per_device = logical_cores(system, layout.lnc)
     bandwidth = _hbm(system)
-    read = 0.0 if job.task is Task.TRAIN else max(_read(division, stage) for stage in range(layout.pp))
+    read = 0.0 if job.task is Task.TRAIN else _device_bytes(division, per_device, 1)
     rate = engine_rate(system, job.activations)
     cores = layout.ranks * (system.cores_per_device // per_device)
     flops = step_flops(division.model, job).all
-    memory_s = read * min(per_device, layout.ranks) / bandwidth if bandwidth else 0.0
+    memory_s = read / bandwidth if bandwidth else 0.0
     return max(memory_s, flops / (rate.value * cores) if rate is not None else 0.0)
 
 
@@ -155,9 +155,16 @@ def read_bytes(division: Division) -> float:
     return each * sum(_read(division, stage) for stage in range(division.layout.pp))
 
 
-def routed_bytes(division: Division) -> float:
-    """What the rank of the fullest stage reads, of experts as many as all tokens may choose."""
-    return max(_read(division, stage, division.tokens) for stage in range(division.layout.pp))
+def routed_bytes(division: Division, per_device: int) -> float:
+    """What the ranks of the device that reads most read, of experts as many as all tokens may choose."""
+    return _device_bytes(division, per_device, division.tokens)
+
+
+def _device_bytes(division: Division, per_device: int, tokens: int) -> float:
+    read = [_read(division, stage, tokens) for stage in range(division.layout.pp)]
+    return max(
+        sum(read[stage] * count for stage, count in mixture) for mixture in mixtures(division, per_device)
+    )
 
 
 def _hbm(system: System) -> float:

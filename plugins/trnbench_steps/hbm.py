@@ -334,23 +334,26 @@ def fit(division: Division, system: System) -> Fit:
     )
 
 
-def _fullest(division: Division, per_device: int, stages: tuple[Memory, ...]) -> tuple[float, Memory]:
-    """Bytes on the fullest device, and the fullest rank there."""
+def mixtures(division: Division, per_device: int) -> set[frozenset[tuple[int, int]]]:
+    """What devices have on their cores, each kind once: of which stages, and how many ranks of each."""
     layout = division.layout
     of_stage = layout.ranks // layout.pp
     if not layout.placement and of_stage % per_device == 0:
         # A stage has whole devices: nothing is learnt from going through thousands of ranks.
-        mixtures = {frozenset({(stage, per_device)}) for stage in range(layout.pp)}
-    else:
-        devices: dict[int, Counter[int]] = {}
-        for rank in range(layout.ranks):
-            devices.setdefault(layout.core(rank) // per_device, Counter())[layout.stage(rank)] += 1
-        mixtures = {frozenset(device.items()) for device in devices.values()}
+        return {frozenset({(stage, per_device)}) for stage in range(layout.pp)}
+    devices: dict[int, Counter[int]] = {}
+    for rank in range(layout.ranks):
+        devices.setdefault(layout.core(rank) // per_device, Counter())[layout.stage(rank)] += 1
+    return {frozenset(device.items()) for device in devices.values()}
+
+
+def _fullest(division: Division, per_device: int, stages: tuple[Memory, ...]) -> tuple[float, Memory]:
+    """Bytes on the fullest device, and the fullest rank there."""
 
     def bytes_of(mixture: frozenset[tuple[int, int]]) -> float:
         return sum(stages[stage].all * count for stage, count in mixture)
 
-    fullest = max(mixtures, key=lambda each: (bytes_of(each), sorted(each)))
+    fullest = max(mixtures(division, per_device), key=lambda each: (bytes_of(each), sorted(each)))
     return bytes_of(fullest), max((stages[stage] for stage, _ in fullest), key=lambda each: each.all)
 
 

@@ -55,7 +55,7 @@ def measures(division: Division, system: System, time: StepTime) -> Measures:
         tokens_per_s=job.batch * job.new_tokens / seconds,
         sequences_per_s=job.batch / seconds,
         mfu=model_flops(division.model, job).all / (seconds * peak) if peak else None,
-        mbu=routed_bytes(division) * _per_device(division, system) / (seconds * rate)
+        mbu=routed_bytes(division, logical_cores(system, division.layout.lnc)[1]) / (seconds * rate)
         if rate and job.task is not Task.TRAIN
         else None,
         losses=tuple(

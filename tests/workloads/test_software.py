@@ -122,13 +122,21 @@ def test_experts_that_no_token_is_routed_to_are_not_in_the_bytes_that_a_step_rea
         _division("qwen3-30b-a3b", Job(task=Task.DECODE, batch=batch, kv=512)) for batch in (1, 4, 64)
     )
     held = memory(many, 0).weights
-    assert routed_bytes(one) < 0.2 * held
-    assert routed_bytes(one) < routed_bytes(four) < 0.4 * held
-    assert 0.9 * held < routed_bytes(many)
+    assert routed_bytes(one, 1) < 0.2 * held
+    assert routed_bytes(one, 1) < routed_bytes(four, 1) < 0.4 * held
+    assert 0.9 * held < routed_bytes(many, 1)
     system = load_registry().system("trn2-16.48xlarge")
     assert floor_s(one, system) == pytest.approx(
         read_bytes(one) / (2 * 3e12)
     )  # two devices, by what is documented
+
+
+def test_stages_on_one_device_read_what_each_has_and_not_what_the_largest_has() -> None:
+    """The last of two stages reads the head: twice its bytes were 21 % above all that the device reads."""
+    division = divide(trnbench.load_model("llama-3.2-1b"), Layout(pp=2), Job(task=Task.DECODE, kv=512))
+    system = load_registry().system("trn1.2xlarge")
+    assert floor_s(division, system) == pytest.approx(read_bytes(division) / (820 * 2**30))
+    assert routed_bytes(division, 2) == pytest.approx(read_bytes(division))
 
 
 def test_a_run_tells_both_times_where_the_path_is_not_known() -> None:
