@@ -115,6 +115,27 @@ def test_a_number_opens_its_explanation_and_comes_back(visit: Visit) -> None:
     assert visit.page.input_value("#cases-q") == "gemm"
 
 
+@pytest.mark.parametrize("way", ["Escape", "Close", "back"])
+def test_the_drawer_leads_back_to_the_row_of_a_further_page(visit: Visit, way: str) -> None:
+    tab = visit.page
+    tab.click("#all-cases th[data-name=value] button")
+    tab.click("text=Further rows")
+    before = said(visit), rows(visit)
+    figure = tab.locator("#all-cases tbody tr:nth-child(20) a.figure").first
+    figure.click()
+    visit.explained()
+    if way == "Escape":
+        tab.keyboard.press("Escape")
+    elif way == "Close":
+        tab.click("#drawer-close")
+    else:
+        tab.go_back()
+    visit.until("location.hash.startsWith('#cases') && !document.querySelector('#drawer').open")
+    tab.wait_for_timeout(200)
+    assert (said(visit), rows(visit)) == before
+    assert figure.evaluate("(link) => link === document.activeElement")
+
+
 def test_what_is_shown_can_be_saved_as_a_table(visit: Visit, fewer: Run) -> None:
     visit.page.select_option("#cases-t", "suspect")
     visit.until("location.hash.includes('t=suspect')")

@@ -55,7 +55,15 @@ const follow = () => {
   const name = safely(() => decodeURIComponent(id), "");
   if (name && (query || all("section[data-deep]").some((section) => section.id === name) || !moved)) reveal(name, new URLSearchParams(query));
 };
-addEventListener("hashchange", () => { moved = true; follow(); });
+// Where the drawer was opened: back there nothing is sought, sorted or scrolled again, and the figure has the focus.
+let under = null;
+addEventListener("hashchange", ({ oldURL }) => {
+  moved = true;
+  if (!drawer.open && (asked().has("case") || asked().has("point"))) under = new URL(oldURL).hash;
+  if (location.hash !== under) return follow();
+  under = null;
+  route();
+});
 // A link to the section that is open already changes no address.
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.('a[href^="#"]');
