@@ -103,6 +103,7 @@ def test_heads_sort_and_what_has_no_value_is_last(visit: Visit, fewer: Run) -> N
     visit.page.click("#all-cases th:has-text('Result') button")
     units = [row[4].split(numbers.NBSP)[-1] for row in rows(visit) if row[4] != "–"]
     assert all("FLOPS" in unit for unit in units)
+    assert visit.page.locator("#all-cases th:has-text('Expect') button").count() == 0  # it has two ends
 
 
 def test_a_number_opens_its_explanation_and_comes_back(visit: Visit) -> None:

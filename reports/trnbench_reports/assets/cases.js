@@ -21,9 +21,11 @@ const listedOf = (run) => Array.from({ length: run.count }, (_, place) => {
   row.text = `${row.kernel} ${row.system} ${row.scope} ${row.point} ${row.bound} ${row.grade} ${row.status} ${row.reason}`.toLowerCase();
   return row;
 });
+// An interval has two ends, and no order of its own.
+const SORTED = COLUMNS.map(([name]) => name).filter((name) => name !== "expect");
 const valueOfField = { y: (row) => row.system, k: (row) => row.kernel, d: (row) => row.dtype, g: (row) => row.scope, e: (row) => row.grade, t: (row) => row.status, r: (row) => row.run.id };
 const keyOfColumn = {
-  expect: (row) => row.value, value: (row) => row.value, share: (row) => row.share, time: (row) => row.time,
+  value: (row) => row.value, share: (row) => row.share, time: (row) => row.time,
 };
 
 const cellsOf = (row) => {
@@ -76,7 +78,7 @@ const casesTable = async (holder) => {
     if (order) {
       const name = order.replace("-", ""), keyOf = keyOfColumn[name] ?? ((row) => row[name]);
       // Rates, bytes and times are no order of each other: each unit by itself.
-      const units = ["value", "expect"].includes(name) ? [...new Set(shown.map((row) => row.unit))] : [];
+      const units = name === "value" ? [...new Set(shown.map((row) => row.unit))] : [];
       shown = units.length > 1 ? units.flatMap((unit) => sorted(shown.filter((row) => row.unit === unit), keyOf, order[0] === "-")) : sorted(shown, keyOf, order[0] === "-");
     }
     page = 0;
@@ -89,7 +91,7 @@ const casesTable = async (holder) => {
   const recall = (query) => {
     search.value = query.get("q") ?? "";
     for (const [name] of choices) form.elements[name].value = query.get(name) ?? "";
-    order = COLUMNS.some(([name]) => name === (query.get("sort") ?? "").replace("-", "")) ? query.get("sort") : "";
+    order = SORTED.includes((query.get("sort") ?? "").replace("-", "")) ? query.get("sort") : "";
     for (const head of heads) {
       head.removeAttribute("aria-sort");
       if (order.replace("-", "") === head.dataset.name) head.setAttribute("aria-sort", order[0] === "-" ? "descending" : "ascending");
@@ -104,7 +106,7 @@ const casesTable = async (holder) => {
     const lines = shown.map((row) => [row.run.id, row.run.nameOf(row.place), row.kernel, row.system, row.scope, row.point, row.value, row.unit, row.share, row.time, row.bound, row.grade, row.near, row.status, row.reason].map(cell).join(","));
     save(`${document.title}.csv`, "text/csv", `run,case,kernel,instance,scope,point,value,unit,fraction_of_peak,time_s,limited_by,evidence,nearness,status,reason\n${lines.map((line) => `${line}\n`).join("")}`);
   };
-  heads.forEach((head, at) => sortable(head, (falling) => { order = `${falling ? "-" : ""}${COLUMNS[at][0]}`; choose(); remember(); }, COLUMNS[at][2]));
+  heads.forEach((head, at) => SORTED.includes(COLUMNS[at][0]) && sortable(head, (falling) => { order = `${falling ? "-" : ""}${COLUMNS[at][0]}`; choose(); remember(); }, COLUMNS[at][2]));
   let waiting = 0;
   form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(() => { choose(); remember(); }, 80); });
   form.addEventListener("submit", (event) => event.preventDefault());
