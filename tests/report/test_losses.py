@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 import pytest
-from headline_parts import changed, having
+from headline_parts import changed, having, kept
 from hypothesis import given
 from hypothesis import strategies as st
 from synthetic_run import make_run
@@ -87,6 +88,31 @@ def test_one_drawing_of_each_kernel(stored: Run) -> None:
     assert len(set(names)) == len(names) <= section.DRAWN
 
 
+def test_a_legend_has_what_the_bars_show_and_cases_are_called_cases(stored: Run) -> None:
+    """Of three generations the best cases of one kernel are no three kernels."""
+    waits = changed(
+        stored,
+        lambda each: replace(
+            each,
+            judgement=replace(each.judgement, fraction=0.97),
+            detail={
+                **each.detail,
+                "waterfall": [
+                    ["work", 0.97 * each.time_s],
+                    ["waiting for operands", 0.029 * each.time_s],
+                    ["launch", 0.001 * each.time_s],
+                ],
+            },
+        ),
+        lambda each: "waterfall" in each.detail and each.case.kernel == "gemm",
+    )
+    text = str(section.render([kept(waits, lambda each: each.case.kernel == "gemm")]))
+    (key,) = re.findall(r'<ul class="key" aria-label="Colours of causes">.*?</ul>', text)
+    assert re.findall(r"c-(\w+)", key) == ["work", "wait"]
+    generations = {each.case.generation for each in waits.measurements if each.case.kernel == "gemm"}
+    assert f"{len(generations)} cases with next to nothing to gain" in plain(text)
+
+
 def test_the_page_says_the_finding_the_causes_and_the_command(stored: Run) -> None:
     text = plain(section.render([stored]))
     told = opportunities.of(opportunities.chosen(stored))
@@ -142,7 +168,7 @@ def test_a_limit_of_the_engine_is_no_cause(stored: Run) -> None:
     assert [each.cause for each in opportunities.of([found])] == ["launch"]
     text = plain(section.render([replace(stored, measurements=(low,))]))
     assert "beyond what vector can do 80.0 %" in text
-    assert "1 kernel promised what the engine cannot do" in text
+    assert "1 case promised what the engine cannot do" in text
 
 
 @pytest.mark.parametrize("limit", [0.4, 1.0, 1.6])

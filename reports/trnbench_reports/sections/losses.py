@@ -26,10 +26,14 @@ _NAMED = 3
 
 
 class Bar(Record, kw_only=True):
-    """One kernel: its bar, its strips, and in words the causes, each with its share of the time."""
+    """One kernel: its bar, its strips, and in words the causes, each with its share of the time.
+
+    `parts` are the names of what the bar shows beside the work at the peak.
+    """
 
     losses: Losses
     bar: Markup
+    parts: list[str]
     causes: list[tuple[str, str]]
     strip: Markup | str
     busy: str
@@ -63,14 +67,14 @@ def _part(index: int, run: Run, heading: str) -> dict[str, Any] | None:
     if not chosen:
         return None
     ranked = opportunities.of(chosen)
-    shown = drawn(chosen)
+    bars = [bar(each) for each in drawn(chosen)]
     return {
         "index": index,
         "run": run,
         "heading": heading,
         "title": _title(ranked),
-        "bars": [bar(each) for each in shown],
-        "legend": stack.legend(name for each in shown for name, _ in opportunities.causes(each)),
+        "bars": bars,
+        "legend": stack.legend(name for each in bars for name in each.parts),
         "rows": ranked[:SHOWN],
         "more": ranked[SHOWN : SHOWN + FOLDED],
         "smaller": max(0, len(ranked) - SHOWN - FOLDED),
@@ -131,6 +135,7 @@ def bar(each: Losses) -> Bar:
     return Bar(
         losses=each,
         bar=stack.bar([(name, seconds / each.time_s) for name, seconds in parts], at_peak),
+        parts=[name for name, seconds in parts[1:] if seconds > opportunities.LEAST * each.time_s],
         causes=[
             (_cause(name), numbers.percent(seconds / each.time_s))
             for name, seconds in ranked[:_NAMED]
