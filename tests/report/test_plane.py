@@ -17,6 +17,7 @@ from whole_page import plain
 
 from trnbench import Nearness, Run
 from trnbench_reports import numbers, view
+from trnbench_reports.charts import busbw, gains
 from trnbench_reports.charts.figure import Plane, Scale, linear, logarithmic, row_scale
 from trnbench_reports.sections import links
 
@@ -143,6 +144,34 @@ def test_the_table_says_what_is_left_of_document_and_links(small: Run) -> None:
         rate = numbers.show(each.metrics[each.primary].value, "B/s").replace(numbers.NBSP, " ")
         assert re.search(rf"{re.escape(each.case.instance)} 4 MiB {re.escape(rate)} E {share} 60\.0 %", text)
     assert "mesh +25.0 %" in text
+
+
+def test_sizes_too_far_below_the_best_are_counted_and_leave_the_axis(small: Run) -> None:
+    case = small.measurements[0]
+
+    def point(size: float, rate: float) -> busbw.Point:
+        return busbw.Point(case=case, size=size, rate=rate, best=0, best_name="", bound=0, published=0)
+
+    points = (point(1024, 1e3), point(1 << 20, 1e8), point(1 << 30, 1e9))
+    sweep = busbw.Sweep(system="s", colour=0, points=points, promised=2e9, faint=False)
+    figure = busbw.draw("id", 0, "title", [sweep], "bus bandwidth")
+    assert figure.caption.endswith("not drawn: 1 case below a thousandth of the best")
+    assert "2 cases on 1 system" in figure.drawing
+    assert ">1 KiB<" not in figure.drawing.replace(numbers.NBSP, " ")
+    all_drawn = msgspec.structs.replace(sweep, points=points[1:])
+    assert "not drawn" not in busbw.draw("id", 0, "title", [all_drawn], "bus bandwidth").caption
+
+
+def test_the_chart_of_gains_says_what_counts_as_short() -> None:
+    def gain(generation: str, got: float) -> gains.Gain:
+        return gains.Gain(
+            name="gemm", generation=generation, got=got, promised=2.0, colour=0, anchor="", tooltip=""
+        )
+
+    figure = gains.draw("id", [gain("trn2", 1.97), gain("trn3", 1.9)], "device")
+    assert figure is not None
+    assert figure.title.startswith("One device: 1 of 2 gains stay short")
+    assert figure.caption.endswith(f"less than 2{numbers.NBSP}% is no miss")
 
 
 def test_nothing_without_ranks(small: Run) -> None:

@@ -49,7 +49,7 @@ class Sweep(Record, kw_only=True):
 
 
 FARTHEST = 1000
-"""Of the largest share: systems that are told apart there cannot be told apart on a longer axis."""
+"""Of the largest share is drawn: systems that are told apart there cannot be told apart on a longer axis."""
 
 
 def draw(
@@ -68,6 +68,9 @@ def draw(
     bounds = [point.bound / unit for sweep, unit in zip(shown, units, strict=True) for point in sweep.points]
     levels = [1.0] if shares else list(dict.fromkeys(sweep.promised for sweep in shown if sweep.promised))
     low = max(min(rates) / 1.6, max(rates) / FARTHEST)
+    pairs = zip(shown, units, strict=True)
+    points = [point for sweep, unit in pairs for point in sweep.points if point.rate / unit >= low]
+    less = len(rates) - len(points)
     high = max([*rates, *bounds, *levels]) * 1.6
     sizes = [point.size for point in points]
     ends = min(sizes) / 1.4, max(sizes) * 1.4
@@ -91,7 +94,8 @@ def draw(
         id=id,
         title=title,
         caption="thick: taken; dashed: what the links allow; dotted: best algorithm; "
-        "◆ published of the same size and ranks",
+        "◆ published of the same size and ranks"
+        + (f"; not drawn: {numbers.plural(less, 'case')} below a thousandth of the best" if less else ""),
         drawing=plane.svg(label),
         series=tuple(
             Series(

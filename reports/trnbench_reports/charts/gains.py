@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trnbench import Record
+from trnbench_reports import numbers
 from trnbench_reports.charts.figure import Figure, Plane, Series, logarithmic, row_scale
 
+_ALIKE = 0.02
+"""A gain that is less short of the promise is not counted as short."""
 _UPRIGHT = 0.18  # of a row, above and below the middle of a lane
 
 
@@ -55,13 +58,14 @@ def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:
         ends = [(told_of, row - _UPRIGHT), (told_of, row + _UPRIGHT)]
         plane.line(ends, colour=colour, width=2, series=lane)
         plane.mark(gain.got, row, colour=colour, says=gain.tooltip, anchor=gain.anchor, series=lane)
-    short = sum(gain.got < (gain.promised or 0) * 0.98 for gain in shown)
+    short = sum(gain.got < (gain.promised or 0) * (1 - _ALIKE) for gain in shown)
     title = f"One {reach}: {short} of {len(shown)} gains stay short of what the documents promise"
     by_generation = {gain.generation: gain.colour for gain in shown}
     return Figure(
         id=id,
         title=title,
-        caption="dot: gain got; upright line: gain promised; widest miss first",
+        caption="dot: gain got; upright line: gain promised; widest miss first; "
+        f"less than {100 * _ALIKE:.0f}{numbers.NBSP}% is no miss",
         drawing=plane.svg(f"{title}. Dot: gain got; upright line: gain promised."),
         series=tuple(Series(index=i, name=g, colour=by_generation[g]) for i, g in enumerate(generations)),
     )
