@@ -245,3 +245,27 @@ class TestFoldedScoreboard:
         text = str(scoreboard.render([several]))
         assert 'class="rest"' not in text
         assert 'class="every"' not in text
+
+
+def test_the_first_line_has_the_day_and_a_kernel_its_scope() -> None:
+    """Softmax has no question of its own: its row says whose bandwidth it is a share of."""
+    softmax = kept(
+        make_run(sizes=1, extra_kernels=0),
+        lambda each: each.case.kernel == "softmax" and each.case.scope is Scope.CORE,
+    )
+    text = plain(headline.render([softmax]))
+    assert re.search(rf"\d+ cases ?, [^.]*, {softmax.created[:10]}\.", text)
+    assert "softmax, one core" in text
+
+
+def test_a_run_without_a_number_has_no_empty_board() -> None:
+    none = changed(
+        make_run(sizes=1, extra_kernels=0),
+        lambda each: msgspec.structs.replace(
+            each, status=Status.SKIPPED, reason="no such instruction", time_s=None, metrics={}, judgement=None
+        ),
+        lambda _: True,
+    )
+    text = str(scoreboard.render([none]))
+    assert "No case gave a number." in text
+    assert '<table class="board' not in text

@@ -231,6 +231,8 @@ def _short(line: HeadlineLine) -> str:
     if line.step is not None:
         return f"{line.dtype}, {numbers.show(line.step.tokens_per_s, 'token/s')}"
     word = _SHORT.get(line.question, line.called)
+    if line.question == "kernel" and not line.ranks and line.scope.rank <= Scope.DEVICE.rank:
+        return f"{word}, one {str(line.scope).replace('-', ' ')}"
     return f"{word}, {line.systems[0]}" if line.ranks else word
 
 
