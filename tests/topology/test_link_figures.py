@@ -12,7 +12,7 @@ from stored_run import text_of
 from trnbench.errors import TopologyError
 from trnbench.facts.fact import Assumption, Direction, Fact, FactBook, Scope
 from trnbench.registry import Registry
-from trnbench.topology.figures import Figures, neuronlink_total, scaled, total
+from trnbench.topology.figures import Figures, neuronlink_class, neuronlink_total, scaled, total
 from trnbench.topology.graph import Figure, Topology
 
 Build = Callable[..., Topology]
@@ -72,7 +72,15 @@ def test_a_missing_figure_names_metric_subject_and_remedy() -> None:
         "trn9.48xlarge: no neuronlink_bandwidth for its NeuronLink cables\n"
         "  cause: neither a fact nor an assumption has metric 'neuronlink_bandwidth', qualifier"
         " 'intra-instance' for subject 'trn9.48xlarge' or 'trainium9'\n"
-        "  try:   add it for 'trn9.48xlarge' to a fact file and pass that with --facts FILE.toml"
+        "  try:   add a fact to the generation's facts, or to a file for --facts"
+    )
+
+
+def test_a_missing_latency_names_the_assumption_that_would_do() -> None:
+    figures = Figures(FactBook(), ("trn9.48xlarge", "trainium9"))
+    assert text_of(TopologyError, neuronlink_class, figures, Figure(value=1e12, origin="x"), 4).endswith(
+        "  try:   add a fact, or [[assumptions]] with id = 'neuronlink-hop-latency', to the generation's facts,"
+        " or to a file for --facts"
     )
 
 

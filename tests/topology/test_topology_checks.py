@@ -284,7 +284,7 @@ def test_what_is_expected_is_counted_once_for_each_part() -> None:
         (lambda a: a.send(-1, 0, "cable"), "a link joins node -1 to node 0, there are 2 nodes"),
         (lambda a: a.send(0, -1, "cable"), "a link joins node 0 to node -1, there are 2 nodes"),
         (lambda a: a.send(1, 1, "cable"), "a link joins 'd1' to itself"),
-        (lambda a: a.send(0, 1, "rope"), "link class 'rope' was never declared"),
+        (lambda a: a.send(0, 1, "rope"), "link class 'rope' was never declared, of a link from d0 to d1"),
         (lambda a: a.nodes.clear(), "no device was added"),
     ],
 )

@@ -92,7 +92,11 @@ class Assembly:
                     f"a link joins {self.nodes[link.src].name!r} to itself", "leave out dimensions of size 1"
                 )
             if link.cls not in self.classes:
-                raise self._error(f"link class {link.cls!r} was never declared", "declare it before `finish`")
+                names = f"{self.nodes[link.src].name} to {self.nodes[link.dst].name}"
+                raise self._error(
+                    f"link class {link.cls!r} was never declared, of a link from {names}",
+                    "declare it before `finish`",
+                )
 
     def _error(self, what: str, try_: str) -> TopologyError:
         return TopologyError(f"{self.name}: {what}", cause="a mistake in the topology builder", try_=try_)

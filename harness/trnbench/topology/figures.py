@@ -99,7 +99,7 @@ class Figures:
         assumption = self.assumption(metric, *assumptions)
         if assumption is not None:
             return of_assumption(assumption, divide=divide, by=by)
-        raise self.missing(metric, purpose, qualifiers)
+        raise self.missing(metric, purpose, qualifiers, assumptions)
 
     def count(self, metric: str, purpose: str) -> int:
         """A whole number; raises `TopologyError` when no document gives it."""
@@ -108,13 +108,16 @@ class Figures:
             raise self.missing(metric, purpose, ("",))
         return round(fact.value)
 
-    def missing(self, metric: str, purpose: str, qualifiers: Sequence[str]) -> TopologyError:
+    def missing(
+        self, metric: str, purpose: str, qualifiers: Sequence[str], assumptions: Sequence[str] = ()
+    ) -> TopologyError:
         wanted = f", qualifier {qualifiers[0]!r}" if qualifiers and qualifiers[0] else ""
+        assumed = f", or [[assumptions]] with id = {assumptions[0]!r}," if assumptions else ""
         return TopologyError(
             f"{self.subjects[0]}: no {metric} for {purpose}",
             cause=f"neither a fact nor an assumption has metric {metric!r}{wanted} for subject "
             + " or ".join(map(repr, self.subjects)),
-            try_=f"add it for {self.subjects[0]!r} to a fact file and pass that with --facts FILE.toml",
+            try_=f"add a fact{assumed} to the generation's facts, or to a file for --facts",
         )
 
 
