@@ -200,8 +200,8 @@ def metric(name: str) -> MetricKind:
     near = get_close_matches(name, METRICS, n=3, cutoff=0.5)
     raise FactError(
         f"unknown metric {name!r}",
-        cause=f"did you mean {' or '.join(near)}?" if near else "trnbench.facts.metric lists the known ones",
-        try_="a metric of the list; words belong to connectivity or feature",
+        cause=f"did you mean {' or '.join(near)}?" if near else "trnbench.METRICS has the known ones",
+        try_="a metric of trnbench.METRICS; words belong to connectivity or feature",
     )
 
 

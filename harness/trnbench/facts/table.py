@@ -133,7 +133,8 @@ def _name(value: object) -> str:
 def _example(key: str) -> str:
     examples = {
         "printed": 'printed = "3,360", the digits as the document shows them',
-        "unit": 'unit = "TFLOPS", as printed; unit = "" for counts and words',
+        "unit": 'unit = "TB/s", "TFLOPS", … as printed; unit = "" for counts and words',
+        "scope": 'scope = "device", "instance", … what the figure is the figure of',
         "locator": 'locator = "instance table, row Trn1.32xlarge"',
         "source": "source = the id of one of the [sources.…] tables",
         "dtypes": 'dtypes = ["fp16", "bf16"]',
