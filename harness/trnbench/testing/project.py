@@ -59,7 +59,7 @@ def write_project(name: str, folder: Path) -> Written:
 def _package(name: str) -> str:
     """The import name, if this name can be one."""
     if not _NAME.fullmatch(name):
-        near = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-0123456789") or "my-plugin"
+        near = re.sub(r"[^a-z0-9]+", "-", name.lower()).lstrip("-0123456789").rstrip("-") or "my-plugin"
         raise UsageError(
             f"{name!r} is no name for a plugin",
             cause="a name is lower-case words of letters and digits, joined by '-', starting with a letter",
