@@ -79,8 +79,8 @@ def test_a_missing_figure_names_metric_subject_and_remedy() -> None:
 def test_a_missing_latency_names_the_assumption_that_would_do() -> None:
     figures = Figures(FactBook(), ("trn9.48xlarge", "trainium9"))
     assert text_of(TopologyError, neuronlink_class, figures, Figure(value=1e12, origin="x"), 4).endswith(
-        "  try:   add a fact, or [[assumptions]] with id = 'neuronlink-hop-latency', to the generation's facts,"
-        " or to a file for --facts"
+        "  try:   add a fact, or [[assumptions]] with id = 'neuronlink-hop-latency', to the generation's"
+        " facts, or to a file for --facts"
     )
 
 

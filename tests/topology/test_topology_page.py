@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 from trnbench.registry import Registry
+from trnbench.topology import figures
 from trnbench.topology.graph import Topology
 
 
@@ -35,3 +37,18 @@ def test_the_builder_of_the_page_builds(root: Path, registry: Registry) -> None:
 def test_every_system_is_on_the_page(root: Path, registry: Registry) -> None:
     page = (root / "docs" / "topology.md").read_text()
     assert [name for name in registry.instance_names() if f"`{name}" not in page] == []
+
+
+def test_examples_import_what_plugins_may(root: Path) -> None:
+    imports = re.findall(r"^from (trnbench[\w.]*)", blocks(root)[1], re.M)
+    assert imports
+    assert set(imports) <= {"trnbench", "trnbench.topology"}
+
+
+def test_assumptions_of_link_classes_are_listed(root: Path) -> None:
+    table = (root / "docs" / "topology.md").read_text().partition("## A graph of your own")[2]
+    rows = re.findall(r"^\| `\w+` \| .* \| (.*) \|$", table, re.M)
+    listed = {name for row in rows for name in re.findall(r"`([\w-]+)`", row)}
+    source = inspect.getsource(figures)
+    asked = set(re.findall(r'assumptions=\("([\w-]+)"', source)) | {"on-chip-bandwidth"}
+    assert listed == asked
