@@ -243,7 +243,7 @@ Recorded: TypeAlias = dict[str, str | int | float | bool]
 
 
 class Program(Record, kw_only=True):
-    """What an implementation returns: `prepare(point, extent, rng) -> Program`.
+    """What an implementation returns: `prepare(point, …) -> Program`.
 
     - `run()`: one call. It returns when the work is done, never when it is queued: nothing outside
       waits for it. What it returns is the output, and is handed to `check`.

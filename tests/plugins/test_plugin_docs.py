@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import trnbench
 from trnbench.distribution import NO_EXTERNAL
 from trnbench.errors import DEBUG
 from trnbench.registry import hookspecs
@@ -65,3 +66,10 @@ def test_numbers_and_names_of_the_page_are_those_of_the_code(page: str) -> None:
     assert f'[project.entry-points."{COMMAND_GROUP}"]' in page
     for switch in (NO_EXTERNAL, TRACE, DEBUG):
         assert f"`{switch}=1`" in page
+
+
+def test_what_authors_are_told_to_call_is_public(root: Path) -> None:
+    page = (root / "docs" / "measuring.md").read_text(encoding="utf-8").partition("## Your own stack")[2]
+    names = set(re.findall(r"\btrnbench\.(\w[\w.]*)", page))
+    assert {"Program", "observe", "Calibration"} <= names
+    assert names <= set(trnbench.__all__)
