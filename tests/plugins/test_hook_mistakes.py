@@ -114,7 +114,7 @@ def test_hook_without_the_mark_is_found_out() -> None:
             return []
 
     assert texts(Registry.of(bad=Plugin(), empty=object())) == [
-        "plugin 'bad' of bad 0 implements no hook: trnbench_kernels is not marked\n"
+        "plugin 'bad' of bad 0 has trnbench_kernels, which is not marked as a hook\n"
         "  cause: a hook without @trnbench.hookimpl is never called\n"
         "  try:   write @trnbench.hookimpl above it",
         "plugin 'empty' of empty 0 implements no hook\n"
@@ -122,6 +122,28 @@ def test_hook_without_the_mark_is_found_out() -> None:
         "trnbench_reports, trnbench_importers, trnbench_workloads, "
         "trnbench_expectations, trnbench_executors, trnbench_traces, trnbench_checks\n"
         "  try:   name the module that has them in the pyproject.toml of empty",
+    ]
+
+
+def test_a_hook_without_its_mark_is_not_passed_over_beside_others() -> None:
+    bad = plugin(trnbench_kernels=lambda: [kernel("k")])
+    bad.trnbench_generations = lambda: [generation("g")]
+    registry = Registry.of(bad=bad)
+    assert list(registry.kernels) == []
+    assert texts(registry) == [
+        "plugin 'bad' of bad 0 has trnbench_generations, which is not marked as a hook\n"
+        "  cause: a hook without @trnbench.hookimpl is never called\n"
+        "  try:   write @trnbench.hookimpl above it",
+    ]
+
+
+def test_a_contract_in_quotes_is_no_newer_one() -> None:
+    bad = plugin(trnbench_kernels=lambda: [kernel("k")])
+    bad.trnbench_contract = "4"
+    assert texts(Registry.of(bad=bad)) == [
+        "plugin 'bad' of bad 0 says trnbench_contract = '4'\n"
+        "  cause: a contract is a whole number\n"
+        "  try:   trnbench_contract = 4",
     ]
 
 

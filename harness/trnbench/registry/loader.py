@@ -96,7 +96,14 @@ class Loader:
     def _register(self, plugin: Any, loaded: Loaded) -> None:
         origin = loaded.origin
         contract = getattr(plugin, "trnbench_contract", CONTRACT_VERSION)
-        if not isinstance(contract, int) or contract > CONTRACT_VERSION:
+        if not isinstance(contract, int):
+            raise origin.blame(
+                f"says trnbench_contract = {contract!r}",
+                cause="a contract is a whole number",
+                try_=f"trnbench_contract = {CONTRACT_VERSION}",
+                object_=origin.target,
+            )
+        if contract > CONTRACT_VERSION:
             raise newer_contract(origin, contract)
         try:
             registered = self._manager.register(plugin, name=loaded.key)
@@ -142,8 +149,11 @@ class Loader:
                 hook=hook,
                 object_=origin.target,
             ) from None
-        if not loaded.hooks:
-            raise _no_hooks(origin, plugin)
+        unmarked = [name for name in HOOKS if name in dir(plugin) and name not in loaded.hooks]
+        if unmarked or not loaded.hooks:
+            self._manager.unregister(plugin)
+            loaded.hooks = ()
+            raise _no_hooks(origin, unmarked)
 
     def _unknown_hook(self, plugin: Any) -> str:
         return next(
@@ -304,11 +314,10 @@ def _named(value: Any) -> str:
     return f"{type(value).__name__} {name!r}" if isinstance(name, str) else type(value).__name__
 
 
-def _no_hooks(origin: Origin, plugin: Any) -> PluginError:
-    unmarked = [name for name in dir(plugin) if name in HOOKS]
+def _no_hooks(origin: Origin, unmarked: Sequence[str]) -> PluginError:
     if unmarked:
         return origin.blame(
-            f"implements no hook: {unmarked[0]} is not marked",
+            f"has {unmarked[0]}, which is not marked as a hook",
             cause="a hook without @trnbench.hookimpl is never called",
             try_="write @trnbench.hookimpl above it",
             hook=unmarked[0],
