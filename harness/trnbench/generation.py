@@ -201,17 +201,26 @@ class System(Record, kw_only=True, dict=True):
         except TrnbenchError:
             raise
         except (Exception, SystemExit) as error:  # a plugin's code
-            raise self._builder_error(f"raises {type(error).__name__}: {error}") from error
+            raise self._builder_error(build, f"raises {type(error).__name__}: {error}", error) from error
         if not isinstance(graph, Topology):
-            raise self._builder_error(f"returns {type(graph).__name__}, no Topology")
+            raise self._builder_error(build, f"returns {type(graph).__name__}, no Topology")
         return graph
 
-    def _builder_error(self, what: str) -> PluginError:
+    def _builder_error(
+        self, build: Callable[..., Topology], what: str, error: BaseException | None = None
+    ) -> PluginError:
+        """With the last line of the builder's own file that was reached, or its first."""
+        from traceback import extract_tb
+
+        code = getattr(build, "__code__", None)
+        frames = extract_tb(error.__traceback__) if error else ()
+        lines = [each.lineno for each in frames if code and each.filename == code.co_filename]
+        place = f" ({code.co_filename}:{(lines or [code.co_firstlineno])[-1]})" if code else ""
         distribution = self.plugin.partition(" ")[0]
         return PluginError(
-            f"the graph of {self.name} is not built: {self.instance.topology} {what}",
+            f"the graph of {self.name} is not built: {self.instance.topology} {what}{place}",
             cause=f"a mistake in the topology builder of {self.plugin}",
-            try_=f"trnbench plugin check {distribution}, or leave it out: --no-plugin {distribution}",
+            try_=f"correct it there, or leave the plugin out: --no-plugin {distribution}",
             distribution=distribution,
             object_=f"Instance {self.instance.name!r}",
         )
