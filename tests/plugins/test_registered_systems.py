@@ -109,10 +109,12 @@ def test_a_builder_that_builds_no_graph_is_named(tmp_path: Path, builder: str, d
     one = instance("one", topology=f"{__name__}:{builder}")
     new = generation("new", facts=(tmp_path / "facts.toml",), instances=(one,))
     registry = Registry.of(acme=plugin(trnbench_generations=lambda: [new]))
+    first = globals()[builder].__code__.co_firstlineno
+    line = first + (builder == "exits")  # where it raises, else where it begins
     assert text_of(PluginError, registry.system("one").topology) == (
-        f"the graph of one is not built: {__name__}:{builder} {does}\n"
+        f"the graph of one is not built: {__name__}:{builder} {does} ({__file__}:{line})\n"
         "  cause: a mistake in the topology builder of acme 0\n"
-        "  try:   trnbench plugin check acme, or leave it out: --no-plugin acme"
+        "  try:   correct it there, or leave the plugin out: --no-plugin acme"
     )
 
 
@@ -307,9 +309,7 @@ def test_every_kind_of_name_has_one_owner() -> None:
 
 def test_yielding_a_name_twice_is_the_plugins_own_fault() -> None:
     registry = Registry.of(a=plugin(trnbench_kernels=lambda: [kernel("k"), kernel("k")]))
-    assert texts(registry)[0].splitlines()[1] == (
-        "  cause: yields it twice; the first one is kept, the one of a 0 is left out"
-    )
+    assert texts(registry)[0].splitlines()[1] == ("  cause: the first one is kept, the second is left out")
 
 
 def test_builtin_plugins_come_first_and_external_ones_can_be_left_out(install: Any, monkeypatch: Any) -> None:

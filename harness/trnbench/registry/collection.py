@@ -149,12 +149,15 @@ class Collecting:
         if owner is None:
             owners[space, name] = origin
             return True
-        who = "yields it twice" if owner is origin else f"{owner} has it already"
+        twice = owner is origin
+        who = "" if twice else f"{owner} has it already; "
+        left_out = "the second" if twice else f"the one of {origin.source}"
+        without = "" if twice else f", or leave one out: --no-plugin {origin.name}"
         self._problems.append(
             origin.blame(
-                f"brings {kind} {name!r}, which has an owner",
-                cause=f"{who}; the first one is kept, the one of {origin.source} is left out",
-                try_=f"rename one of the two, or leave one out: --no-plugin {origin.name}",
+                f"brings {kind} {name!r} twice" if twice else f"brings {kind} {name!r}, which has an owner",
+                cause=f"{who}the first one is kept, {left_out} is left out",
+                try_=f"rename one of the two{without}",
                 hook=hook,
                 object_=f"{kind} {name!r}",
             )
