@@ -33,7 +33,7 @@ def published(subject: Subject) -> Iterator[Finding | str]:
 
 
 def _of(where: str, error: TrnbenchError) -> Finding:
-    return Finding(where, f"{error.what}: {error.cause}", error.try_)
+    return Finding(where, error.sentence, error.try_)
 
 
 def _public_kernels(generation: Generation, published: Collection[str]) -> Iterator[Finding | str]:
@@ -99,6 +99,11 @@ def _points(subject: Subject, generation: Generation) -> Iterator[Finding | str]
     except TrnbenchError as error:
         yield _of(f"generation {generation.name}", error)
         return
+    try:
+        published_points(subject.registry)
+    except TrnbenchError as error:  # an id that another file has
+        if str(generation.points_file) in str(error):
+            yield _of(f"generation {generation.name}", error)
     for point in points:
         yield point.id
         try:

@@ -246,8 +246,11 @@ class Misbehaved(Exception):
         self.what, self.cause = what, cause
 
 
-class _Exit(BaseException):
+class Exit(BaseException):
+    """What `os._exit` raises where an end of the process is none. `code`: the one it was given."""
+
     def __init__(self, code: int) -> None:
+        super().__init__(f"os._exit({code})")
         self.code = code
 
 
@@ -263,14 +266,14 @@ def held(limit_s: float = 0.0) -> Iterator[None]:
     with aside():
         before = Surroundings()
         try:
-            with _exits_raise(), limited(limit_s if can_limit() else 0.0):
+            with exits_raise(), limited(limit_s if can_limit() else 0.0):
                 yield
         except CaseTimeout:
             raise Misbehaved(
                 f"does not end within {limit_s:g} s",
                 "it waits for something, or computes before it is asked to",
             ) from None
-        except _Exit as end:
+        except Exit as end:
             raise Misbehaved(
                 f"ends the process: os._exit({end.code})", "it does not say what is wrong by an exception"
             ) from None
@@ -284,14 +287,14 @@ def held(limit_s: float = 0.0) -> Iterator[None]:
 
 
 @contextmanager
-def _exits_raise() -> Iterator[None]:
+def exits_raise() -> Iterator[None]:
     """`os._exit` called inside, in this process, is an exception: an end without a word is none."""
     usual, process = os._exit, os.getpid()
 
     def instead(status: int) -> NoReturn:
         if os.getpid() != process or os._exit is not instead:
             usual(status)
-        raise _Exit(status)
+        raise Exit(status)
 
     os._exit = instead
     try:

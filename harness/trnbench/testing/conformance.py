@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import TrnbenchError, UnknownName
+from trnbench.isolation.surroundings import Exit, exits_raise
 from trnbench.reference import resolve
 from trnbench.registry.loader import described
 from trnbench.testing.checks.code import imports, loading, references
@@ -16,6 +17,9 @@ from trnbench.testing.subject import Finding, Report, Subject, subjects
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
+
+REMEDY = "yield trnbench.testing.Finding(about, problem, try_)"
+AGAIN = "correct that, then check again"
 
 Check = Callable[[Subject], Iterator[Finding | str]]
 """Yields the name of each thing it looks at, and a `Finding` for each that is wrong."""
@@ -70,23 +74,45 @@ def check_plugin(
                 raise UnknownName("check", name, available)
         counted = dict.fromkeys(wanted, 0)
         for subject in chosen:
+            if "loading" in wanted:
+                findings += _taken(subject)
             for name in wanted:
                 if on_check:
                     on_check(f"{name} of {subject}")
                 for seen in _made(available[name], subject):
                     if isinstance(seen, Finding):
-                        findings.append(seen._replace(check=name))
-                    else:
+                        findings.append(seen._replace(check=name, try_=seen.try_ or AGAIN))
+                    elif isinstance(seen, str):
                         counted[name] += 1
+                    else:
+                        problem = (
+                            f"yields {type(seen).__name__}, neither a name nor a trnbench.testing.Finding"
+                        )
+                        findings.append(Finding(f"check {name!r}", problem, REMEDY, name))
         return Report(tuple(map(str, chosen)), tuple(findings), counted)
+
+
+def _taken(subject: Subject) -> Iterator[Finding]:
+    """Checks that it brings under a name of the core's, which are never made."""
+    for check in subject.of_kind("check"):
+        if check.name in CORE:
+            problem = "a check of the core has this name: this one is never made"
+            yield Finding(f"check {check.name!r}", problem, "another name", "loading")
 
 
 def _made(check: Callable[[], Check], subject: Subject) -> Iterator[Finding | str]:
     """A check that fails for a reason of the plugin's ends with a finding of its own."""
     try:
-        yield from check()(subject)
+        with exits_raise():
+            yield from check()(subject)
     except TrnbenchError as error:
         problem = error.sentence
-        yield Finding(str(subject), problem, error.try_ or "correct that, then check again")
+        yield Finding(str(subject), problem, error.try_)
+    except Exit as error:
+        from traceback import extract_tb
+
+        *_, place, _ = extract_tb(error.__traceback__)
+        problem = f"what it brings ends the process: {error} ({place.filename}:{place.lineno})"
+        yield Finding(str(subject), problem, "an exception, which says what is wrong")
     except (Exception, SystemExit) as error:
-        yield Finding(str(subject), described(error), "correct that, then check again")
+        yield Finding(str(subject), described(error), "")

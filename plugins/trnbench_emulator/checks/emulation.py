@@ -12,16 +12,19 @@ from trnbench.facts.fact import Scope
 from trnbench.kernels.kernel import Case
 from trnbench.record import grouped
 from trnbench.results.json import dumps_measurement
-from trnbench.results.measurement import Measurement, Status
+from trnbench.results.measurement import Measurement, Reason, Status
 from trnbench.run.attempt import NEXT
 from trnbench.run.execute import execute
 from trnbench.run.plan import Plan, plan
-from trnbench.run.selection import Selection
+from trnbench.run.selection import RunSettings, Selection
 from trnbench.testing import Finding, Subject
 
 EMULATOR = "emulated"
 ROUNDING = 1e-9
 """A rate of exactly the bound may come out a last bit above it."""
+
+LIMIT_S = 30.0
+"""For one case, of which others take less than a second: a kernel that never ends is a finding."""
 
 BEYOND = 1.0 + 1e-6
 """Counted work may differ from the formula by the rounding of floats, not by more."""
@@ -35,9 +38,11 @@ def emulation(subject: Subject) -> Iterator[Finding | str]:
     cases = _sample(subject)
     if cases is None:
         return
-    first = execute(cases, backend, subject.registry).measurements
+    settings = RunSettings(timeout_s=LIMIT_S)  # each case in a process that a kernel may hang or end
+    first = execute(cases, backend, subject.registry, settings).measurements
     yield from believable(first)
-    yield from _repeated(subject, backend, cases, first)
+    if not any(each.reason is Reason.TIMEOUT for each in first):
+        yield from _repeated(subject, backend, cases, first)
 
 
 def believable(measurements: Sequence[Measurement]) -> Iterator[Finding | str]:

@@ -10,7 +10,7 @@ from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Spread
 from trnbench.testing import Finding, Subject
 from trnbench_emulator import nki_sources
-from trnbench_emulator.checks.values import sourced
+from trnbench_emulator.checks.values import in_time, sourced
 from trnbench_emulator.core.cases import arguments_of
 from trnbench_emulator.core.recording import Launch
 from trnbench_emulator.core.timing import KernelModel, Timing
@@ -44,7 +44,8 @@ def pieces(subject: Subject) -> Iterator[Finding | str]:
             continue
         about = f"kernel {case.id}"
         try:
-            compared = _compared(model, case, source, system)
+            with in_time():
+                compared = _compared(model, case, source, system)
         except TooManyInstructions:
             findings = [
                 Finding(

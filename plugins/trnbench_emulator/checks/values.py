@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from trnbench.errors import NothingSelected, TrnbenchError
+from trnbench.errors import KernelError, NothingSelected, TrnbenchError
 from trnbench.generation import System
+from trnbench.isolation.interrupt import CaseTimeout, can_limit, limited
 from trnbench.kernels.kernel import Case, Kernel
 from trnbench.kernels.work import Spread
 from trnbench.reference import resolve
@@ -100,6 +102,9 @@ def sourced(subject: Subject) -> Iterator[tuple[Case, System]]:
 LIMIT = 200_000
 """Instructions with values, of one case: a few seconds. A kernel that needs more is not compared."""
 
+LIMIT_S = 30.0
+"""For one case, of which others take a few seconds: a kernel that never ends is a finding."""
+
 ENOUGH = 1e8
 """Operations and bytes of a case: its numbers are halved down to that, where it remains a case."""
 
@@ -161,7 +166,8 @@ def _smaller(case: Case) -> Case:
 def _compared(about: str, case: Case, system: System, source: Source, reference: Any) -> Iterator[Finding]:
 
     try:
-        outcome = _outcome(case, system, source, reference)
+        with in_time():
+            outcome = _outcome(case, system, source, reference)
     except TooManyInstructions:
         yield Finding(
             about,
@@ -184,6 +190,20 @@ def _compared(about: str, case: Case, system: System, source: Source, reference:
                 f"where {comparison.tolerance * comparison.scale:.3g} is allowed",
                 f"trnbench nki check {case.kernel.name} -i {system.name} --check reference {_args(case)}",
             )
+
+
+@contextmanager
+def in_time() -> Iterator[None]:
+    """A kernel of others works inside. Raises `KernelError` where it takes longer than `LIMIT_S`."""
+    try:
+        with limited(LIMIT_S if can_limit() else 0.0):
+            yield
+    except CaseTimeout:
+        raise KernelError(
+            f"it does not end within {LIMIT_S:g} s",
+            cause="a loop of it has no end, or it waits",
+            try_="a condition that ends its loops, or a smaller value on an axis",
+        ) from None
 
 
 def _outcome(case: Case, system: System, source: Source, reference: Any) -> Sequence[Agreement]:

@@ -13,6 +13,9 @@ from messages import messages
 from parts import part
 from plugin_parts import Trnbench
 
+from trnbench.run.plan import plan
+from trnbench.run.selection import Selection
+
 emulation = part("trnbench_emulator.checks.emulation")
 
 
@@ -180,3 +183,39 @@ def test_pieces_of_what_is_too_large_to_compare_are_said(project: Path, monkeypa
             True,
         )
     }
+
+
+ROWS = "    rows, columns = x.shape\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("while True: pass", "it does not end within 0.1 s; a loop of it has no end"),
+        ("import os; os._exit(5)", "ends the process: os._exit(5) ("),
+    ],
+)
+def test_kernels_that_hang_or_end_the_process_are_findings(
+    project: Path, line: str, problem: str, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(part("trnbench_emulator.checks.values"), "LIMIT_S", 0.1)
+    change(project, "kernel_nki.py", ROWS, f"{ROWS}    {line}\n")
+    findings = found(project, "values")
+    assert findings
+    assert all(problem in each.problem for each in findings)
+    assert all("kernel_nki.py" in each.problem for each in findings)
+
+
+def test_a_kernel_that_never_ends_fails_its_cases_when_they_are_emulated(
+    project: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(emulation, "LIMIT_S", 0.1)
+    monkeypatch.setattr(emulation, "_sample", _first_core_case)
+    change(project, "kernel_nki.py", ROWS, f"{ROWS}    while True: pass\n")
+    (finding,) = found(project, "emulation")
+    assert finding.problem.startswith("failed (timeout): not done after 0.1 s")
+
+
+def _first_core_case(subject: Any) -> Any:
+    planned = plan(subject.registry, Selection(kernels=(subject.kernels[0].name,)))
+    return msgspec.structs.replace(planned, cases=planned.cases[:1])

@@ -204,3 +204,81 @@ def test_an_unusual_memory_is_no_mistake(project: Path) -> None:
         figure = f'"hbm_bandwidth", printed = "{printed}"'
         change(project, "facts.toml", figure, figure.replace(printed, f"0.{printed}"))
     assert [each for each in found(project, "facts") if "implausible" in each.problem] == []
+
+
+def test_a_check_under_a_name_of_the_cores_is_said(project: Path) -> None:
+    (package,) = project.glob("probe_*")
+    hook = "@trnbench.hookimpl\ndef trnbench_checks():\n    yield trnbench.Check("
+    hook += "name='facts', check='x:y', order=1)\n"
+    (package / "__init__.py").write_text((package / "__init__.py").read_text() + "\n\n" + hook)
+    (finding,) = found(project, "loading")
+    assert (finding.about, finding.try_) == ("check 'facts'", "another name")
+    assert finding.problem == "a check of the core has this name: this one is never made"
+
+
+@pytest.mark.parts
+def test_a_check_that_yields_another_finding_is_no_pass(project: Path) -> None:
+    (package,) = project.glob("probe_*")
+    hook = "@trnbench.hookimpl\ndef trnbench_checks():\n    yield trnbench.Check("
+    hook += f"name='odd', check='{package.name}.odd:odd', order=1)\n"
+    (package / "__init__.py").write_text((package / "__init__.py").read_text() + "\n\n" + hook)
+    (package / "odd.py").write_text("def odd(subject):\n    yield 'it'\n    yield ('it', 1)\n")
+    (finding,) = found(project, "odd")
+    assert finding.problem == "yields tuple, neither a name nor a trnbench.testing.Finding"
+
+
+COSTS = """schema = 1
+
+[[instructions.tensor_scaler]]
+engine = "vector"
+cycles = "N"
+source = "hearsay"
+"""
+
+
+@pytest.mark.parts
+def test_costs_of_a_misspelt_instruction_and_of_no_source_are_found(project: Path) -> None:
+    (package,) = project.glob("probe_*")
+    (package / "costs.toml").write_text(COSTS)
+    change(project, "__init__.py", 'base="trn1"', 'costs=HERE / "costs.toml", base="trn1"')
+    source, name = found(project, "facts")
+    assert source.problem.startswith("name the unknown source 'hearsay': known: ")
+    assert (name.problem, name.warning) == (
+        "no other generation has it: did you mean 'tensor_scalar'?",
+        True,
+    )
+
+
+POINTS = """schema = 1
+
+[[group]]
+family = "hbm"
+kind = "measured"
+hardware = "a"
+system = "trn1.2xlarge"
+operation = "hbm_read"
+op = "read"
+dtype = "bf16"
+cores = "1"
+metric = "bandwidth"
+quantity = "bandwidth_bytes_per_s"
+unit = "GB/s"
+source = "a"
+how_measured = "a"
+clock = "device"
+confidence = "low"
+usable = "direct"
+usable_note = "as stated"
+shapes = "1 GiB"
+shape = { bytes = 1073741824, cores = 1 }
+points = [ { id = "t1-hbm-read-2c", printed = "800", value = 8e11 } ]
+"""
+
+
+@pytest.mark.parts
+def test_a_point_under_the_id_of_another_generation_is_found(project: Path) -> None:
+    (package,) = project.glob("probe_*")
+    (package / "points.toml").write_text(POINTS)
+    change(project, "__init__.py", 'base="trn1"', 'published=HERE / "points.toml", base="trn1"')
+    (finding,) = found(project, "published")
+    assert "id 't1-hbm-read-2c' is used twice" in finding.problem

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
 
 from trnbench.errors import TrnbenchError
 from trnbench.facts.check import check
 from trnbench.facts.fact import FactBook, Scope
+from trnbench.facts.load import load_costs
 from trnbench.facts.metric import METRICS
+from trnbench.facts.table import near
 from trnbench.generation import Generation, System, assemblies
 from trnbench.kernels.kernel import Kernel, Point
 from trnbench.kernels.work import Extent
@@ -31,6 +35,7 @@ def facts(subject: Subject) -> Iterator[Finding | str]:
         for fact in book.facts:
             yield fact.id
         yield from _sources(book)
+        yield from _costs(subject, generation, book)
         yield from _disagreements(book, generation)
         yield from _counts(subject, generation, book)
         yield from _memories(subject, generation, book)
@@ -45,6 +50,38 @@ def _sources(book: FactBook) -> Iterator[Finding]:
                 "has neither version nor date",
                 'version = "undated" where the document has none',
             )
+
+
+def _costs(subject: Subject, generation: Generation, book: FactBook) -> Iterator[Finding]:
+    """Sources of its own rows, and instructions named nearly as one of another generation."""
+    own = _instructions(generation)
+    for name, rows in own.items():
+        for source in {row["source"] for row in rows if row.get("source", "") not in ("", *book.sources)}:
+            yield Finding(
+                f"costs of {name}",
+                f"name the unknown source {source!r}: {near(source, book.sources)}",
+                f'[sources.{source}] with document = "…" in the facts of {generation.name}',
+            )
+    others = {
+        name
+        for other in subject.registry.generations.values()
+        if other.name != generation.name
+        for name in _instructions(other)
+    }
+    for name in own.keys() - others:
+        if meant := get_close_matches(name, others, n=1, cutoff=0.9):
+            problem = f"no other generation has it: did you mean {meant[0]!r}?"
+            yield Finding(f"costs of {name}", problem, f"[[instructions.{meant[0]}]]", warning=True)
+
+
+def _instructions(generation: Generation) -> dict[str, list[dict[str, Any]]]:
+    """The rows of its own cost file by instruction; none of a file that cannot be read."""
+    try:
+        costs = load_costs(generation.costs) if generation.costs else {}
+    except TrnbenchError:
+        return {}
+    tables: dict[str, list[dict[str, Any]]] = costs.get("instructions", {})
+    return tables
 
 
 def _disagreements(book: FactBook, generation: Generation) -> Iterator[Finding | str]:
