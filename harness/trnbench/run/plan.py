@@ -166,6 +166,7 @@ class _Planner:
         self.cases: list[Case] = []
         self.notes: dict[str, None] = {}
         self.keyed_out = 0
+        self.pointless = False  # whether no point was left of a kernel at a scope that it has
         self.elsewhere = 0  # kernels of another stack
         self.undivided: dict[str, None] = {}  # kernels that are not there as they are asked for
         self.words: set[str] = set()  # all that -k could have meant
@@ -187,6 +188,7 @@ class _Planner:
         called = _called(kernel, system, scope, division) if self.keyword else frozenset()
         name, generation = system.name, system.generation.name
         lacks = self._lacks.setdefault(name, {})
+        self.pointless |= not combined
         if len(self.cases) + len(combined) > MOST_CASES:
             raise _too_many_cases(kernel, len(combined))
         for point in combined:
@@ -300,7 +302,8 @@ def _nothing(
         cause = f"-k {selection.keyword!r} fits none of the {counted(planner.keyed_out, 'case')} of {size}"
         if unknown := strangers(selection.keyword, planner.words):
             cause += f"; not known there: {', '.join(unknown)}"
-        try_ = "trnbench list kernels, trnbench list tags: the words it knows"
+        axis = re.search(r"[\w-]+=[^\s()]+", selection.keyword)
+        try_ = f"-a {axis[0]}" if axis else "trnbench list kernels, trnbench list tags: the words it knows"
     elif planner.undivided:
         cause = f"not there as {', '.join(selection.divisions)}: {', '.join(planner.undivided)}"
         try_ = "--division replicated, or none"
@@ -308,9 +311,12 @@ def _nothing(
         cause, try_ = "; ".join(planner.notes), "other values on those axes"
     elif planner.elsewhere == len(kernels) * len(systems):
         cause = f"{size}: none has an implementation for these machines"
-        try_ = "another system; where none is named, those that have one are taken"
-        if not (selection.instances or selection.generations):
-            try_ = "trnbench info KERNEL  names the stacks of a kernel"
+        try_ = f"trnbench info {kernels[0].name}  names the stacks of a kernel"
+        if selection.instances:
+            try_ = f"trnbench list kernels -i {selection.instances[0]}: what has one there; or another -i"
+    elif planner.pointless and (typed := _choice_of_points(selection)):
+        cause = f"{typed} leaves no point of {size}"
+        try_ = f"trnbench info {kernels[0].name}  lists the values of its axes"
     elif selection.scopes:
         cause = f"nothing of {size} runs at scope {', '.join(selection.scopes)}"
         try_ = "--scope system for the whole of each system; trnbench list kernels shows the scopes"
@@ -320,6 +326,10 @@ def _nothing(
     return NothingSelected(
         f"nothing selected by {asked}" if asked else "nothing selected", cause=cause, try_=try_
     )
+
+
+def _choice_of_points(selection: Selection) -> str:
+    return Selection(dtypes=selection.dtypes, axes=selection.axes, excludes=selection.excludes).asked()
 
 
 def _too_many_cases(kernel: Kernel, points: int) -> UsageError:

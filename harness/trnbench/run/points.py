@@ -10,7 +10,7 @@ from itertools import product
 from typing import TypeAlias
 
 from trnbench.case_key import Value
-from trnbench.errors import TrnbenchError, UnknownName, UsageError
+from trnbench.errors import TrnbenchError, UnknownName, UsageError, listed
 from trnbench.kernels.kernel import MAX_POINTS, Axis, Kernel, Point
 from trnbench.record import Record
 from trnbench.run.axes import (
@@ -51,8 +51,12 @@ class Points(Record, kw_only=True):
         )
         spoken = [name for group in points.zips for name in group]
         spoken += [term.axis for exclusion in points.exclusions for term in exclusion.terms]
-        check_axes(points.sweeps, spoken, kernels, tuple(installed))
+        installed = tuple(installed)
+        check_axes(points.sweeps, spoken, kernels, installed)
         _check_dtypes(points.dtypes, kernels)
+        terms = [term for exclusion in points.exclusions for term in exclusion.terms if term.axis == "dtype"]
+        if installed:  # a type that only other kernels have may be left out for good, in the configuration
+            _check_dtypes([term.value for term in terms], installed, "--exclude dtype=")
         return points
 
     def combine(self, kernel: Kernel, *, wide: bool) -> Combined:
@@ -200,7 +204,7 @@ def _parse_zip(typed: str) -> tuple[str, ...]:
     return names
 
 
-def _check_dtypes(dtypes: Sequence[str], kernels: Sequence[Kernel]) -> None:
+def _check_dtypes(dtypes: Sequence[str], kernels: Sequence[Kernel], option: str = "--dtype ") -> None:
     dtypes_of_axes = {
         str(value)
         for kernel in kernels
@@ -208,9 +212,15 @@ def _check_dtypes(dtypes: Sequence[str], kernels: Sequence[Kernel]) -> None:
         if axis.name == "dtype"
         for value in (*axis.values, *axis.choices)
     }
+    if dtypes and not dtypes_of_axes:
+        raise UsageError(
+            f"--dtype {dtypes[0]} fits no case",
+            cause=f"{listed((kernel.name for kernel in kernels), 'kernel')}: no axis dtype",
+            try_="the same without --dtype",
+        )
     for dtype in dtypes:
         if not any(fnmatchcase(name, dtype) for name in dtypes_of_axes):
-            raise UnknownName("dtype", dtype, dtypes_of_axes, try_="trnbench list kernels")
+            raise UnknownName("dtype", dtype, dtypes_of_axes, try_=f"{option}{min(dtypes_of_axes)}")
 
 
 Words: TypeAlias = frozenset[str]

@@ -91,7 +91,7 @@ def test_a_system_that_steps_cannot_run_on_is_refused_with_a_way_out(store: Path
     assert refusal(invoke(store, "workload", "run", *STEP, "-i", "host"), code=5) == (
         "error: nothing selected by llama-3.2-1b-decode -i host\n"
         "  cause: 1 kernel on 1 system: none has an implementation for these machines\n"
-        "  try:   another system; where none is named, those that have one are taken\n"
+        "  try:   trnbench list kernels -i host: what has one there; or another -i\n"
     )
 
 
