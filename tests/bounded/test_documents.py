@@ -240,7 +240,7 @@ def test_the_message_says_what_is_taken() -> None:
     )
     assert text_of(UsageError, kinds.MESSAGE.read, "64X", "-b") == (
         "-b '64X' is no size\n"
-        "  cause: a number with K, M or G behind it, which are powers of two\n"
+        "  cause: a number with K, M or G behind it, which are powers of two, 0 to 17,592,186,044,416\n"
         "  try:   -b 64K"
     )
     assert [kind.range for kind in (kinds.LEFT_OF_LINK, kinds.UTILISATION, kinds.COST, COUNT)] == [

@@ -57,7 +57,7 @@ def test_of_an_axis_like_no_other_the_most_shared_ones_are_named():
     among = tuple(kernel(f"k{at}", *(Axis(name=f"a{i}", values=(1,)) for i in range(7))) for at in range(10))
     owners = "k0, k1, k2, k3, k4, k5, k6, k7, … 2 more"
     said = message_of(UnknownName, lambda: points_of(among[0], among, axes=["qqqqqq=1"]))[0]
-    assert said.endswith(f"  try:   {'; '.join(f'a{i} ({owners})' for i in range(6))}")
+    assert said.endswith(f"  try:   -a {'; '.join(f'a{i}=… ({owners})' for i in range(6))}")
 
 
 def test_a_sweep_changes_kernels_that_have_the_axis_and_leaves_the_others():

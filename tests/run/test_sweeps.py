@@ -160,4 +160,4 @@ def test_an_axis_takes_ten_thousand_values_and_not_one_more() -> None:
 
 def test_what_is_to_be_typed_has_no_line_of_its_own() -> None:
     said = text_of(UsageError, parse_sweep, "\nsize[pow2]=50:30:2")
-    assert said.endswith("\n  try:   size[pow2]=30:50:2")
+    assert said.endswith("\n  try:   -a 'size[pow2]=30:50:2'")

@@ -25,7 +25,7 @@ POWERS_OF_TWO: Mapping[str, int] = {
 """Suffixes of sizes, as in nccom-test and nccl-tests: 64K is 65,536."""
 
 OF_A_SECOND: Mapping[str, str] = {"ns": "1e-9", "us": "1e-6", "µs": "1e-6", "ms": "1e-3", "s": "1"}
-UNSAID = 2.0**44
+UNSAID = 2.0**45
 """A bound from here on is only there to keep arithmetic sane, and is not worth a word."""
 NO_UNIT: Mapping[str, int] = {"": 1}
 
@@ -86,11 +86,14 @@ class Number(NamedTuple):
             and (not self.whole or value == int(value))
         )
 
-    def read(self, text: str, name: str) -> Fraction:
-        """`parsed`; `name` is the option, variable or key. Raises `UsageError`."""
+    def read(self, text: str, name: str, example: str = "") -> Fraction:
+        """`parsed`; `name` is the option, variable or key, `example` what to type where that is no option.
+
+        Raises `UsageError`.
+        """
         value = self.parsed(text)
         if value is None:
-            raise self.error(text, name)
+            raise self.error(text, name, example)
         return value
 
     def real(self, text: str, name: str) -> float:
@@ -113,15 +116,17 @@ class Number(NamedTuple):
         least = f"0 or {self.smallest:g}" if self.smallest else _plain(self.least)
         return f"{least} to {_plain(self.most)}"
 
-    def error(self, given: object, name: str) -> UsageError:
+    def error(self, given: object, name: str, example: str = "") -> UsageError:
         """What to say of `given` under `name`."""
         shown = (
             quoted(given) if isinstance(given, str) else f"{given:g}" if isinstance(given, float) else given
         )
+        long = isinstance(given, str) and len(given.strip()) > LONGEST
+        unsaid = f"a number has up to {LONGEST} characters" if long else self.about
         return UsageError(
             f"{name} {shown} is no {self.noun}",
-            cause=f"{self.about}, {self.range}" if self.most < UNSAID else self.about,
-            try_=f"{name} {self.example}",
+            cause=f"{self.about}, {self.range}" if self.most < UNSAID else unsaid,
+            try_=example or f"{name} {self.example}",
         )
 
 

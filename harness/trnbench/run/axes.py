@@ -21,7 +21,7 @@ MAX_NUMBER = 2**62
 MAX_VALUES = 10_000  # of one axis: more is a slip of the finger
 
 _FORM = r"(?:(?P<kernel>[^=\[\]]+)\.)?(?P<axis>[A-Za-z_][\w-]*)(?:\[(?P<how>[^\]]*)\])?=(?P<values>.*)"
-_FORMS = "NAME=1K,64K  NAME[range]=128:1024:128  NAME[pow2]=10:30:2  KERNEL.NAME=…"
+_FORMS = "-a size=1K,64K or -a 'size[range]=128:1024:128' or -a 'size[pow2]=10:30:2'"
 
 
 Sides: TypeAlias = tuple[int | float, ...]
@@ -72,7 +72,7 @@ class Sweep(Record, kw_only=True):
             raise wrong("too large", "an axis ends at 2^62", f"-a {axis.name}={largest}")
         if axis.kind == "int" and number.denominator != 1:
             cause = f"axis {axis.name} counts {axis.unit or 'things'}"
-            raise wrong("not a whole number", cause, "a whole start and step")
+            raise wrong("not a whole number", cause, f"-a {axis.name}={-(-number // 1)}")
         return int(number) if axis.kind == "int" else float(number)
 
     def _as_words(self, axis: Axis) -> tuple[Value, ...]:
@@ -97,6 +97,7 @@ class Sweep(Record, kw_only=True):
                 cause="a list has commas; a range says that it is one",
                 try_=f"-a '{axis.name}[range]={word}' or -a '{axis.name}[pow2]={word}'",
             )
+        called = f"axis {axis.name}", f"-a {axis.name}=4096"
         lengths = word.lower().replace("×", "x").split("x") if axis.sides else []
         if len(lengths) > 1:
             if len(lengths) != len(axis.sides):
@@ -105,14 +106,14 @@ class Sweep(Record, kw_only=True):
                     cause=f"they are {', '.join(axis.sides)}",
                     try_=f"-a {axis.name}={'x'.join(['512'] * len(axis.sides))}",
                 )
-            return tuple(kinds.AXIS.read(side, f"axis {axis.name}") for side in lengths)
+            return tuple(kinds.AXIS.read(side, *called) for side in lengths)
         if axis.unit != "B" and word[-1:] in "bB" and word[:1].isdigit():
             raise UsageError(
                 f"{quoted(word)} is a number of bytes, and axis {axis.name} counts {axis.unit or 'elements'}",
                 cause=axis.about or f"its values are {_listed(axis.values)}",
                 try_=f"-a {axis.name}={axis.values[0] if axis.values else 128}",
             )
-        return (kinds.AXIS.read(word, f"axis {axis.name}"),)
+        return (kinds.AXIS.read(word, *called),)
 
 
 def axis_name(typed: str) -> str:
@@ -155,7 +156,7 @@ def parse_sweep(typed: str) -> Sweep:
 
 
 def _limits(typed: str, values: str, how: str) -> tuple[Fraction, Fraction, Fraction]:
-    parts = values.split(":")
+    parts, head = values.split(":"), typed.partition("=")[0].strip()
     if len(parts) not in (2, 3):
         raise UsageError(
             f"{quoted(typed)} is no range",
@@ -163,7 +164,9 @@ def _limits(typed: str, values: str, how: str) -> tuple[Fraction, Fraction, Frac
             try_="-a 'size[pow2]=10:30:2'" if how == "pow2" else "-a 'size[range]=128:1024:128'",
         )
     if how == "pow2":
-        start, stop, step = (kinds.EXPONENT.read(part, "an exponent") for part in [*parts, "1"][:3])
+        start, stop, step = (
+            kinds.EXPONENT.read(part, "an exponent", f"-a '{head}=10:30'") for part in [*parts, "1"][:3]
+        )
         if not 0 <= start <= 62 or not 0 <= stop <= 62:
             raise UsageError(
                 f"{quoted(typed)} leaves the exponents 0 to 62",
@@ -171,18 +174,20 @@ def _limits(typed: str, values: str, how: str) -> tuple[Fraction, Fraction, Frac
                 try_="-a 'size[pow2]=10:30' for 2^10 to 2^30",
             )
     else:
-        start, stop, step = (kinds.AXIS.read(part, "a range") for part in [*parts, "1"][:3])
+        start, stop, step = (
+            kinds.AXIS.read(part, "a range", f"-a '{head}=128:1024:128'") for part in [*parts, "1"][:3]
+        )
     if step <= 0:
         raise UsageError(
             f"{quoted(typed)} has step {float(step):g}",
             cause="a range counts up, so its step is positive",
-            try_=f"a step of 1 or more, from {_shortest(start)} to {_shortest(stop)}",
+            try_=f"-a '{head}={_shortest(min(start, stop))}:{_shortest(max(start, stop))}:1'",
         )
     if start > stop:
         raise UsageError(
             f"{quoted(typed)} is empty",
             cause=f"it starts at {_shortest(start)} and ends before that, at {_shortest(stop)}",
-            try_=f"{typed.partition('=')[0].strip()}={_shortest(stop)}:{_shortest(start)}:{_shortest(step)}",
+            try_=f"-a '{head}={_shortest(stop)}:{_shortest(start)}:{_shortest(step)}'",
         )
     return start, stop, step
 
@@ -212,7 +217,10 @@ def check_axes(
         if sweep and (apart := _sides_apart(sweep, among, installed)):
             raise apart
         raise UnknownName(
-            "axis", axis, {each.name for kernel in among for each in kernel.axes}, try_=_who_has(axis, among)
+            "axis",
+            axis,
+            {each.name for kernel in among for each in kernel.axes},
+            try_=f"-a {_who_has(axis, among, '=…')}" if sweep else _who_has(axis, among),
         )
 
 
@@ -235,7 +243,7 @@ def _sides_apart(sweep: Sweep, kernels: Sequence[Kernel], installed: Sequence[Ke
     return None
 
 
-def _who_has(axis: str, kernels: Sequence[Kernel]) -> str:
+def _who_has(axis: str, kernels: Sequence[Kernel], value: str = "") -> str:
     """Which kernels have the axes nearest to `axis`, one line; the most shared axes if none is near."""
     owners: dict[str, list[Value]] = {}
     for kernel in kernels:
@@ -245,7 +253,7 @@ def _who_has(axis: str, kernels: Sequence[Kernel]) -> str:
 
     near = get_close_matches(axis, owners, n=3, cutoff=0.5)
     ranked = near or sorted(owners, key=lambda name: (-len(owners[name]), name))[:6]
-    return "; ".join(f"{name} ({_listed(owners[name])})" for name in ranked)
+    return "; ".join(f"{name}{value} ({_listed(owners[name])})" for name in ranked)
 
 
 def _listed(names: Sequence[Value], most: int = 8) -> str:
@@ -286,7 +294,8 @@ class Term(Record):
 
     def number_test(self) -> Callable[[Any], bool]:
         """Whether it holds of a number. Raises `UsageError`."""
-        holds, limit = _RELATIONS[self.relation], kinds.AXIS.read(self.value, f"axis {self.axis}")
+        example = f"'{self.axis}{self.relation}4096'"
+        holds, limit = _RELATIONS[self.relation], kinds.AXIS.read(self.value, f"axis {self.axis}", example)
         return lambda value: holds(value, limit)
 
     def word_test(self, typed: str, called: str, option: str = "") -> Callable[[object], bool]:
