@@ -232,7 +232,7 @@ def closing(found: Comparison) -> Iterator[str]:
     for order in sorted(orders, key=str):
         yield (
             f"of published pairs that differ by {order.gain} the model keeps {order} in order: "
-            "trnbench validate --order"
+            "trnbench validate order"
         )
     for verdict in (Verdict.BROKEN, Verdict.LOST, Verdict.MENDED, Verdict.UNKNOWN):
         reasons = [each.why for each in found.of(verdict) if each.why and not each.absent]

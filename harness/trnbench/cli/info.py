@@ -205,6 +205,8 @@ def info(state: Session, /, *, subject: str, policy: str | None, format: str) ->
     elif subject.partition(":")[0] in registry.instance_names(aliases=True):
         title, sections = about_instance(registry, subject)
     else:
+        if subject in registry.generations:
+            registry.instance(subject)  # its refusal names the systems of the generation
         known = [*registry.kernels, *registry.instance_names(aliases=True)]
         raise UnknownName(
             "kernel or instance", subject, known, try_="trnbench list kernels, trnbench list instances"

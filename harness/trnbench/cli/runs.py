@@ -64,7 +64,8 @@ def list_(shared: Session, /, *, tags: tuple[str, ...], format: str) -> None:
         emit(rows, every if format == "csv" else people, format)
         if not rows:
             what = f"no run has the tag {', '.join(tags)}" if tags else "no run is stored"
-            say(f"{what} in {store.path}; make one with: {shared.typed('trnbench run')}")
+            how = f"trnbench runs tag RUN {tags[0]}" if tags else "trnbench run"
+            say(f"{what} in {store.path}; make one with: {shared.typed(how)}")
 
 
 def show(

@@ -134,7 +134,7 @@ def none_ran(done: Run) -> TrnbenchError | None:
         return None
     total = len(done.measurements)
     reasons = Counter(measurement.reason_text for measurement in done.measurements).most_common()
-    told = [f"{count:,} × {reason}" for reason, count in reasons[:REASONS]]
+    told = [f"{count:,} × {reason}" if total > 1 else reason for reason, count in reasons[:REASONS]]
     if others := reasons[REASONS:]:
         told.append(counted(len(others), "more reason"))
     case = done.measurements[0].case

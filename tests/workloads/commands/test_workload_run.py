@@ -150,7 +150,7 @@ def test_what_does_not_fit_is_refused_with_the_reason(store: Path) -> None:
     done = invoke(store, *words)
     assert done.exit_code == 5
     assert done.stdout.splitlines()[1] == "trn1.2xlarge  skipped"
-    assert "  cause: 1 × does not fit: 132 GiB on a device of 32 GiB\n" in done.stderr
+    assert "  cause: does not fit: 132 GiB on a device of 32 GiB\n" in done.stderr
     assert "trnbench workload info MODEL --task …   where it fits" in done.stderr
 
 

@@ -184,4 +184,6 @@ def find_subject(registry: Registry, name: str, extra: tuple[Path, ...] = ()) ->
             scope = Scope.DEVICE if name == system.instance.device else Scope.CORE
             title = f"{'device' if scope is Scope.DEVICE else 'core'} of {generation.title}"
             return Subject(name, title, scope, system)
+    if name in registry.generations:
+        registry.instance(name)  # its refusal names the systems of the generation
     raise UnknownName("instance, device or core", name, set(known), try_="trnbench spec list")
