@@ -86,6 +86,11 @@ def test_csv_is_one_row_for_each_case() -> None:
     assert row.startswith("tiny.2,act,bf16,half,core,ok,0.0105")
 
 
+def test_columns_of_csv_stand_in_their_places_whichever_case_is_first() -> None:
+    both = invoke("run", "--format", "csv", modes=("half",), scopes=(Scope.CORE, Scope.DEVICE)).stdout
+    assert both.startswith("system,kernel,dtype,mode,scope,division,status,time_s,")
+
+
 def test_many_cases_are_counted_with_a_sentence_for_each_generation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trnbench.terminal.outcome.MOST", 0)
     assert invoke("run", "--no-report").stdout.splitlines() == [

@@ -123,6 +123,7 @@ def test_a_journal_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
         (b"{}", "f.json has no usable schema_version (found None)"),
         (b'{"schema_version": 99}', "f.json is written in result schema 99; "),
         (b"trnbench journal 1\nbegin 3 xx\n", "f.json holds no run"),
+        (b"[]", "f.json holds no run"),
     ],
 )
 def test_what_is_no_run_is_said(data: bytes, text: str, tmp_path: Path) -> None:

@@ -117,6 +117,12 @@ def _own(data: bytes, where: str, *, anyway: bool) -> Iterator[Run]:
             try_="--from FORMAT  for what other tools write: trnbench list importers",
         ) from error
     parts = documents if isinstance(documents, list) else [documents]
+    if not parts:
+        raise BadInput(
+            f"{where} holds no run",
+            cause="it is an empty list",
+            try_="trnbench export RUN --as json  writes one that can be read back",
+        )
     for number, document in enumerate(parts, start=1):
         called = where if len(parts) == 1 else f"{where}, run {number}"
         run = loads(msgspec.json.encode(document), called)

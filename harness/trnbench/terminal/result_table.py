@@ -53,7 +53,9 @@ def show_results(results: Sequence[Result], format: str, choices: Collection[str
     """
     if format in ("json", "csv"):
         rows = [row_of(result) for result in results]
-        names = dict.fromkeys(name for row in rows for name in row)
+        # What only some rows have stands before the status too: places do not hang on which case is first.
+        names = dict.fromkeys(name for result in results for name in result.names)
+        names |= dict.fromkeys(name for row in rows for name in row)
         emit_json(rows) if format == "json" else emit(rows, tuple(names), format)
         return
     columns = _columns(results)

@@ -21,6 +21,16 @@ LISTS = (
 )
 
 
+_ELSEWHERE = {
+    **dict.fromkeys(("model", "models", "workloads"), "trnbench workload list"),
+    **dict.fromkeys(("axis", "axes", "dtype", "dtypes"), "trnbench info gemm"),
+    "generations": "trnbench spec list",
+    "plugins": "trnbench plugin list",
+    "runs": "trnbench runs list",
+}
+"""What lists the rest that somebody may look for here."""
+
+
 def configured_format() -> str:
     """How results are printed unless a command says otherwise."""
     from trnbench.terminal.settings import load_settings
@@ -60,9 +70,8 @@ class ListName(click.ParamType[str]):
             return value
         from trnbench.errors import UnknownName
 
-        raise UnknownName(
-            "list", value, LISTS, try_=f"trnbench list cases {value}, for the cases of a kernel of that name"
-        )
+        other = _ELSEWHERE.get(value, f"trnbench list cases {value}  if it is a kernel")
+        raise UnknownName("list", value, LISTS, try_=other)
 
 
 class Reading(click.ParamType[str]):

@@ -76,8 +76,9 @@ def _chosen(state: Session, names: Iterable[str]) -> list[Generation]:
     known = state.registry.generations
     for name in names:
         if name in state.registry.instance_names(aliases=True):
-            own, why = state.registry.instance(name)[0].name, "it is a system, and documents are of a generation"
-            raise UnknownName("generation", name, known, cause=why, try_=f"trnbench spec check {own}")
+            hint = f"trnbench spec check {state.registry.instance(name)[0].name}"
+            why = "it is a system, and documents are of a generation"
+            raise UnknownName("generation", name, known, cause=why, try_=hint)
         if name not in known:
             raise UnknownName("generation", name, known, try_="trnbench spec list")
     return [known[name] for name in dict.fromkeys(names)] or [
