@@ -82,7 +82,7 @@ def test_a_selection_that_fits_several_cases_of_a_kind() -> None:
         "host::gemm[size=3]@core and host::gemm[size=2]@core are both in the second selection, and only one "
         "can be compared\n"
         "  cause: they differ in nothing but what the selections name\n"
-        "  try:   another term, such as 'size=4096', so that one case of each kind is left"
+        "  try:   --b 'size>1,size=3'"
     )
 
 
@@ -92,6 +92,15 @@ def test_a_selection_that_fits_no_case_is_named(option: str) -> None:
     assert text_of(NothingSelected, lambda: compared(run, run, **{option: "size=7"})) == (
         f"--{option} size=7 fits no case of run a\n"
         "  cause: none of its 3 cases has such a value\n"
+        "  try:   trnbench runs show a"
+    )
+
+
+def test_a_selection_by_an_axis_that_no_case_has_is_named() -> None:
+    run = run_of(emulated(case(size=1), 1.0))
+    assert text_of(NothingSelected, lambda: compared(run, run, b="kernle=gemm")) == (
+        "--b kernle=gemm fits no case of run a\n"
+        "  cause: unknown axis 'kernle': did you mean kernel?\n"
         "  try:   trnbench runs show a"
     )
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from trnbench.bounded.kinds import is_number
 from trnbench.case_key import CaseKey, Division, Value
 from trnbench.compare.change import Refused
-from trnbench.errors import NothingSelected, UsageError, counted
+from trnbench.errors import NothingSelected, UnknownName, UsageError, counted
 from trnbench.record import Record
 from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import Run
@@ -36,13 +36,16 @@ class Chosen(Record, kw_only=True):
         return all(self._holds(term, case) for term in self.terms)
 
     def _holds(self, term: Term, case: CaseKey) -> bool:
-        value: Value | None
-        value = str(getattr(case, term.axis)) if term.axis in _OWN else case.point.get(term.axis)
+        value = _value(case, term.axis)
         if value is None:
             return False
         if is_number(value):
             return term.number_test()(value)
         return term.word_test(self.typed, term.axis)(value)
+
+
+def _value(case: CaseKey, name: str) -> Value | None:
+    return str(getattr(case, name)) if name in _OWN else case.point.get(name)
 
 
 def chosen(typed: str, option: str) -> Chosen:
@@ -93,9 +96,12 @@ def paired(
     """
     for run, side, option in ((before, chosen[0], "--a"), (after, chosen[1], "--b")):
         if side.terms and not any(side.fits(each.case) for each in run.measurements):
+            axes = {name for each in run.measurements for name in (*_OWN, *each.case.point)}
+            strange = [UnknownName("axis", name, axes).sentence for name in sorted(side.names - axes)]
+            none = f"none of its {counted(len(run.measurements), 'case')} has such a value"
             raise NothingSelected(
                 f"{option} {side.typed} fits no case of run {run.id}",
-                cause=f"none of its {counted(len(run.measurements), 'case')} has such a value",
+                cause="; ".join(strange) or none,
                 try_=f"trnbench runs show {run.id}",
             )
     free = chosen[0].names | chosen[1].names
@@ -128,10 +134,14 @@ def _by_key(
             continue
         key = _key(case.case, free)
         if key in cases:
+            option = "--a" if which == "the first" else "--b"
+            first = cases[key].case
+            apart = [name for name in sorted(free) if _value(case.case, name) != _value(first, name)]
+            terms = [chosen.typed, *(f"{name}={_value(case.case, name)}" for name in apart[:1])]
             raise UsageError(
                 f"{case.id} and {cases[key].id} are both in {which} selection, and only one can be compared",
                 cause="they differ in nothing but what the selections name",
-                try_="another term, such as 'size=4096', so that one case of each kind is left",
+                try_=f"{option} '{','.join(filter(None, terms))}'",
             )
         cases[key] = case
     return cases
