@@ -257,10 +257,10 @@ def _presets(table: Mapping[str, Any], path: Path) -> dict[str, Mapping[str, Any
 
 def _known(key: str, path: Path, where: str = "") -> str:
     if key not in SETTINGS:
-        near = UnknownName("setting", key, SETTINGS)
+        near = UnknownName("setting", key, SETTINGS if where else (*SETTINGS, "preset"))
         raise BadInput(
             f"unknown setting {key!r}{where} in {path}",
             cause=near.cause,
-            try_="trnbench config show   lists all settings",
+            try_=f"remove it from {path}, then: trnbench config show   lists all settings",
         )
     return key
