@@ -93,6 +93,25 @@ def test_errors_name_file_key_and_remedy(folder: Path, text: str, message: str, 
     assert message_of(BadInput, load_settings) == (message.format(path=path), code)
 
 
+def test_the_example_of_the_docs_is_a_settings_file(root: Path, folder: Path) -> None:
+    text = (root / "docs" / "results.md").read_text(encoding="utf-8")
+    example = text.partition("## Settings")[2].partition("```toml\n")[2].partition("```")[0]
+    (folder / "trnbench.toml").write_text(example)
+    values = load_settings("quick").values
+    assert (values["kernels"][0], values["dtypes"][0]) == (("gemm",), ("bf16",))
+    assert (values["instances"][0], values["store"][0]) == (("trn2-16.48xlarge",), folder / "results.db")
+
+
+def test_the_number_of_the_docs_is_judged_as_the_docs_say(root: Path, folder: Path) -> None:
+    text = (root / "docs" / "formats.md").read_text(encoding="utf-8")
+    example = text.partition("## One number")[2].partition("```json\n")[2].partition("```")[0]
+    (folder / "mine.json").write_text(example)
+    assert typed("import", "mine.json", "--from", "pytest-benchmark", "--grade", "measured").exit_code == 0
+    shown = typed("runs", "show", "latest").stdout
+    assert "480 TFLOPS" in shown
+    assert "76.8 %" in shown
+
+
 def test_variable_with_a_bad_value(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRNBENCH_JOBS", "many")
     assert text_of(TrnbenchError, load_settings) == (
