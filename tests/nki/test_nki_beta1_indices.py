@@ -39,6 +39,23 @@ def test_dimensions_before_the_partition_are_blocks_of_their_own(beta1: Run) -> 
     assert len(storages) == 2
 
 
+def test_numbers_of_loops_and_programs_are_indices_as_well(beta1: Run) -> None:
+    x = made(8, 16)
+    found = beta1(
+        """
+        def kernel(x) -> (8, 16):
+            tile = nl.load(x)
+            for number in nl.sequential_range(3):
+                tile[...] = tile + nisa.iota(number, dtype=nl.int32).broadcast_to(tile.shape)
+            program = nisa.iota(nl.program_id(0), dtype=nl.int32).reshape((1, 1))
+            nl.store(out, tile + program.broadcast_to((8, 16)))
+        """,
+        x,
+        grid=(1,),
+    )
+    np.testing.assert_allclose(found.outputs[0], x + 3, rtol=1e-6)
+
+
 @given(SIZES, SIZES, st.integers(-5, 5), st.integers(-3, 3), st.integers(-3, 3))
 def test_an_index_is_what_numpy_makes_of_it(rows: int, columns: int, const: int, a: int, b: int) -> None:
     grid = a * arange(rows)[:, None] + const + arange(columns)[None, :] * b

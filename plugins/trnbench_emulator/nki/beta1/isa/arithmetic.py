@@ -9,7 +9,7 @@ from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa as today
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import Grid, Mask, broadcast, leaves_nothing, of_partitions
+from trnbench_emulator.nki.beta1.index import Grid, Mask, broadcast, leaves_nothing, of_partitions, whole
 from trnbench_emulator.nki.beta1.operation import broadcast_to, in_sbuf, of_one_rank
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.constraints import dimensions, word
@@ -206,8 +206,10 @@ def tensor_partition_reduce(op: Any, data: Tile, *, mask: Any = None, dtype: Any
     return later((1, *data.shape[1:]), dtype or data.dtype, issue)
 
 
-def iota(expr: Grid, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
-    """The values of an index, such as nl.arange(128)[:, None] * 512 + nl.arange(512)[None, :]."""
+def iota(expr: Grid | int, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
+    """The values of an index, such as nl.arange(128)[:, None] * 512, or of a loop's or a program's number."""
+    number = None if isinstance(expr, Grid) else whole(expr)
+    expr = expr if number is None else Grid(number, (0, 0), (1, 1))
     pattern, step = _pattern(expr, "iota")
 
     def issue(dst: Tile) -> None:
