@@ -174,16 +174,17 @@ def load_file(path: Path) -> tuple[ModuleType, Imports]:
         )
     path = path.absolute()
     root, dotted = _package(path)
-    writes = sys.dont_write_bytecode
+    writes, arguments = sys.dont_write_bytecode, sys.argv
     # Nothing is left beside a user's kernel, and one edited twice within a second is not taken from bytecode,
     # which knows whole seconds and a size.
     sys.dont_write_bytecode = True
+    sys.argv = [str(path)]  # a file that reads its arguments was given none: ours are not its
     try:
         return import_file(path, root, dotted or f"_kernel_{path.stem}")
     except Exception as error:
         raise _broken(error, path.name, str(path)) from error
     finally:
-        sys.dont_write_bytecode = writes
+        sys.dont_write_bytecode, sys.argv = writes, arguments
 
 
 _RELATIVE = re.compile(r"^\s*from\s+\.", re.M)

@@ -79,3 +79,17 @@ def test_a_file_that_is_no_python_and_a_folder_without_kernels(tmp_path: Path) -
     (row,) = rows(str(tmp_path))
     assert (row["kind"], row["state"]) == ("file", "refused")
     assert "is no Python" in row["why"]
+
+
+def test_a_file_that_reads_its_arguments_was_given_none(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "profile.py"
+    asking = OLD + "import argparse\nasking = argparse.ArgumentParser()\n"
+    path.write_text(asking + "asking.add_argument('--rows', default=4)\nROWS = asking.parse_args().rows\n")
+    assert not [row for row in rows(str(path)) if row["state"] == "refused"]
+    path.write_text(asking + "asking.add_argument('rows')\nasking.parse_args()\n")
+    capfd.readouterr()
+    (row,) = [row for row in rows(str(path)) if row["kind"] == "file"]
+    assert row["why"] == f"{path} calls sys.exit(2)"
+    assert "usage: trnbench" not in capfd.readouterr().err

@@ -50,7 +50,7 @@ def _examined(path: Path) -> Iterator[dict[str, Any]]:
         return {"place": f"{path.name}:{line}", "kind": kind, "name": name, "state": state, "why": why}
 
     try:
-        with guarded(f"{path}::kernel"), provide("trnbench"):
+        with guarded(str(path)), provide("trnbench"):
             module, imports = load_file(path)
         tree = ast.parse(path.read_bytes())
     except TrnbenchError as error:

@@ -140,8 +140,8 @@ def guarded(ref: str, *, timeout_s: float = 0.0) -> Iterator[None]:
     what is no `Exception`, a `KeyboardInterrupt` of its own among it.
     """
     home, double, _ = ref.partition("::")
-    folder = str(Path(home).resolve().parent)
-    if double:
+    folder, in_file = str(Path(home).resolve().parent), bool(double) or home.endswith(".py")
+    if in_file:
         sys.path.insert(0, folder)
     try:
         with aside(), limited(timeout_s if can_limit() else 0.0):
@@ -163,7 +163,7 @@ def guarded(ref: str, *, timeout_s: float = 0.0) -> Iterator[None]:
             try_="raise an Exception, such as ValueError",
         ) from error
     finally:
-        if double:
+        if in_file:
             with contextlib.suppress(ValueError):
                 sys.path.remove(folder)
 
