@@ -95,16 +95,7 @@ class Loader:
 
     def _register(self, plugin: Any, loaded: Loaded) -> None:
         origin = loaded.origin
-        contract = getattr(plugin, "trnbench_contract", CONTRACT_VERSION)
-        if not isinstance(contract, int):
-            raise origin.blame(
-                f"says trnbench_contract = {contract!r}",
-                cause="a contract is a whole number",
-                try_=f"trnbench_contract = {CONTRACT_VERSION}",
-                object_=origin.target,
-            )
-        if contract > CONTRACT_VERSION:
-            raise newer_contract(origin, contract)
+        _check_contract(origin, getattr(plugin, "trnbench_contract", CONTRACT_VERSION))
         try:
             registered = self._manager.register(plugin, name=loaded.key)
         except pluggy.PluginValidationError as error:
@@ -279,6 +270,18 @@ def described(error: BaseException) -> str:
     if position.startswith(" (<frozen"):
         position = ""
     return f"{type(error).__name__}{f': {first}' if first else ''}{position}"
+
+
+def _check_contract(origin: Origin, contract: object) -> None:
+    if not isinstance(contract, int):
+        raise origin.blame(
+            f"says trnbench_contract = {contract!r}",
+            cause="a contract is a whole number",
+            try_=f"trnbench_contract = {CONTRACT_VERSION}",
+            object_=origin.target,
+        )
+    if contract > CONTRACT_VERSION:
+        raise newer_contract(origin, contract)
 
 
 def newer_contract(origin: Origin, contract: object, object_: str = "") -> PluginError:

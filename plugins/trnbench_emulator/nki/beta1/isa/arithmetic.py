@@ -209,13 +209,13 @@ def tensor_partition_reduce(op: Any, data: Tile, *, mask: Any = None, dtype: Any
 def iota(expr: Grid | int, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
     """The values of an index, such as nl.arange(128)[:, None] * 512, or of a loop's or a program's number."""
     number = None if isinstance(expr, Grid) else whole(expr)
-    expr = expr if number is None else Grid(number, (0, 0), (1, 1))
-    pattern, step = _pattern(expr, "iota")
+    grid: Any = expr if number is None else Grid(number, (0, 0), (1, 1))
+    pattern, step = _pattern(grid, "iota")
 
     def issue(dst: Tile) -> None:
-        today.iota(dst.operand(mask), pattern, expr.const, step)
+        today.iota(dst.operand(mask), pattern, grid.const, step)
 
-    return later(expr.shape, dtype, issue)
+    return later(grid.shape, dtype, issue)
 
 
 def affine_select(
