@@ -111,6 +111,13 @@ def tensor_tensor(data1: Tile, data2: Tile, op: Any, **named: Any) -> Any:
     settle()
     if data1.shape != data2.shape:
         data1, data2 = of_one_rank((data1, data2))
+        first, second = data1.shape[0], data2.shape[0]
+        if first != second:
+            raise KernelError(
+                f"tensor_tensor: data1 has {first} partitions, data2 has {second} ({site.here()})",
+                cause="an instruction reads as many partitions of both (nki.isa.tensor_tensor)",
+                try_="row.broadcast_to((128, …)), or nl.add, nl.multiply, … which spread a row",
+            )
         shape = broadcast(data1.shape, data2.shape)
         data1, data2 = (broadcast_to(tile, shape) for tile in (data1, data2))
     return _tensor_tensor(data1, data2, op, **named)
