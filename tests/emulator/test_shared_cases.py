@@ -154,3 +154,16 @@ def test_times_do_not_fall_as_an_axis_grows(observed: list[tuple[Case, System, O
         if above[1] < below[1] * (1 - 1e-9)
     ]
     assert fallen == []
+
+
+@pytest.mark.parametrize("instance", [TRN1, TRN2, "trn3.3xlarge"])
+def test_lines_that_move_data_take_together_what_the_dma_engines_are_busy(instance: str) -> None:
+    """Thin transfers keep the engines busy and thick ones their common way, both at once: not one after the
+    other, which came to 111 % of the time."""
+    arguments = ["--arg", "dtype=bf16", "--arg", "m=1", "--arg", "n=4096", "--arg", "k=4096"]
+    words = ["nki", "run", "gemm_skinny", "-i", instance, *arguments, "--lines", "--format", "json"]
+    done = CliRunner().invoke(cli, words, prog_name="trnbench")
+    assert done.exit_code == 0, done.stderr
+    printed = json.loads(done.stdout)
+    moved = sum(row["seconds"] for row in printed["lines"] if row["engine"] == "dma")
+    assert moved == pytest.approx(printed["busy_s"]["dma"], rel=1e-3)

@@ -44,11 +44,16 @@ NONE = "-"
 
 def line_seconds(timing: Timing, table: CostTable) -> dict[Place, float]:
     """Seconds of each line (file, number) of the program that ends last: its engines, and the DMA engines
-    where it moves data.
+    where it moves data: the engines' own time or that of their common way, whichever is busy longer in all.
     """
-    program = timing.schedule.program
-    cost = np.array([table.seconds(op) if op.engine == DMA else 0.0 for op in program.ops])
+    program, transfers = timing.schedule.program, table.transfers
     ops, places = np.frombuffer(program.op, np.uint32), np.frombuffer(program.place, np.uint32)
+    counts = np.bincount(ops, minlength=len(program.ops))
+    costs = (
+        np.array([of(op.variables) if op.engine == DMA else 0.0 for op in program.ops])
+        for of in (transfers.share_s, transfers.path_s)
+    )
+    cost = max(costs, key=lambda each: float(each @ counts))
     moved = np.bincount(places, cost[ops], len(program.places)) if len(program) else ()
     return {
         line: seconds + more

@@ -128,9 +128,12 @@ class TransferCosts:
 
     def seconds(self, variables: Mapping[str, Any]) -> float:
         """What one transfer takes of a core's DMA when others fill the engines it leaves free."""
+        return max(self.share_s(variables), self.path_s(variables))
+
+    def share_s(self, variables: Mapping[str, Any]) -> float:
+        """The same of the engines alone, their common way left out."""
         engines = self.spread(variables) if "P" in variables else self.engines
-        share = self.engine_s(variables, engines) * engines / self.engines
-        return max(share, self.path_s(variables))
+        return self.engine_s(variables, engines) * engines / self.engines
 
     def stream(self, amount: float, run: float) -> float:
         """Seconds for `amount` bytes in descriptors of `run` bytes on all engines, 128 to a transfer."""
