@@ -181,14 +181,14 @@ WORDS, NUMBERS, BOTTOM = 200, 60, 860
 
 
 def first_screen(opened: Visit) -> tuple[int, int, float]:
-    """Words, numbers, and where it ends. A name that holds a digit is a word."""
+    """Words, numbers, and where it ends. A name that holds a digit is a word, a day one number."""
     texts = ("header", "#headline")
     seen = " ".join(opened.page.inner_text(text) for text in texts).split()
     drawn = opened.page.eval_on_selector_all("#headline svg text", "all => all.map((e) => e.textContent)")
     seen += " ".join(drawn).split()
     bottom = opened.page.evaluate("document.getElementById('headline').getBoundingClientRect().bottom")
     words = sum(bool(re.match(r"\W*[^\W\d_]", word)) for word in seen)
-    numbers = sum(len(re.findall(r"\d[\d,.]*", word)) for word in seen if re.match(r"\W*\d", word))
+    numbers = sum(len(re.findall(r"\d[\d,.-]*", word)) for word in seen if re.match(r"\W*\d", word))
     return words, numbers, bottom
 
 
