@@ -50,6 +50,22 @@ class Mask(Record, eq=False):
 
     __ror__ = __or__
 
+    def __getitem__(self, index: Any) -> Any:
+        raise KernelError(
+            f"a mask is indexed ({site.here()})",
+            cause="a comparison of indices is no tile and has no dimensions to choose",
+            try_="dimensions before the comparison: nl.arange(128)[:, None] < size",
+        )
+
+    @property
+    def shape(self) -> Sizes:
+        """Never: whoever asks for it takes the mask for a tile."""
+        raise KernelError(
+            f"a mask stands where a tile is needed ({site.here()})",
+            cause="a comparison of indices is no tile",
+            try_="nisa.affine_select(pred, tile, number), or mask= of the call",
+        )
+
 
 def box_of(mask: Any, shape: Sizes) -> Box | None:
     """The part of a tile of this shape that the mask lets through; None where it is nothing.

@@ -71,6 +71,13 @@ class View(msgspec.Struct, eq=False):
         """The part that `index` picks. What leaves the tensor is noted: a mask may keep it inside."""
         entries = entries_of(index, len(self.shape))
         named = sum(entry is not None for entry in entries)
+        given = index if isinstance(index, tuple) else (index,)
+        if {slice, Grid} <= {type(entry) for entry in given}:
+            raise KernelError(
+                f"{self!r}: nl.arange beside a slice ({site.here()})",
+                cause="Beta 1 takes slices or indices made of nl.arange, not both",
+                try_="nl.arange in each dimension: nl.arange(128)[:, None], nl.arange(512)[None, :]",
+            )
         if named > len(self.shape):
             raise _wrong(self, f"{named} indices for {len(self.shape)} dimensions")
         common: Sizes = ()

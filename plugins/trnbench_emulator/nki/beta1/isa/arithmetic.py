@@ -216,13 +216,13 @@ def tensor_partition_reduce(op: Any, data: Tile, *, mask: Any = None, dtype: Any
 def iota(expr: Grid | int, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
     """The values of an index, such as nl.arange(128)[:, None] * 512, or of a loop's or a program's number."""
     number = None if isinstance(expr, Grid) else whole(expr)
-    grid: Any = expr if number is None else Grid(number, (0, 0), (1, 1))
-    pattern, step = _pattern(grid, "iota")
+    index: Any = expr if number is None else Grid(number, (0, 0), (1, 1))
+    pattern, step = _pattern(index, "iota")
 
     def issue(dst: Tile) -> None:
-        today.iota(dst.operand(mask), pattern, grid.const, step)
+        today.iota(dst.operand(mask), pattern, index.const, step)
 
-    return later(grid.shape, dtype, issue)
+    return later(index.shape, dtype, issue)
 
 
 def affine_select(

@@ -93,6 +93,11 @@ def shared_identity_matrix(n: int, dtype: Any = DTYPES["uint8"], **_: Any) -> Ti
 
 def load(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """A tile in SBUF with what `src` picks of a tensor in HBM."""
+    if src.on_chip:
+        raise KernelError(
+            f"nl.load reads HBM, and {src!r} is on the chip already ({site.here()})",
+            try_="the tile itself, or nl.copy(tile)",
+        )
 
     def issue(dst: Tile) -> None:
         if not leaves_nothing(mask, src.shape):
