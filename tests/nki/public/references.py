@@ -299,3 +299,29 @@ def delta_heads(heads: int, state: Any, q: Any, k: Any, v: Any, decay: Any, writ
         for q, k, v, decay, write, state in parts
     ]
     return np.concatenate([out for out, _ in done]), np.concatenate([last for _, last in done])
+
+
+def pairs_turned(x: Any, cos: Any, sin: Any, heads: int) -> Any:
+    """Rotary embedding of (sequence, heads * depth), neighbours turned against each other."""
+    cos, sin = (each[:, None, : each.shape[1] // 2] for each in (cos, sin))
+    even, odd = (x.reshape(len(x), heads, -1)[..., start::2] for start in (0, 1))
+    return np.stack([even * cos - odd * sin, even * sin + odd * cos], -1)
+
+
+def paged_attention(q: Any, k: Any, v: Any, cache: Any, blocks: Any) -> Any:
+    """Every query sees the cache, and new keys up to its own: q and k as (1, heads, depth, new)."""
+    old = [np.swapaxes(part[blocks], 0, 1).reshape(q.shape[1], -1, q.shape[2]) for part in cache]
+    keys = np.concatenate([old[0], np.swapaxes(k[0], 1, 2)], 1)
+    values = np.concatenate([old[1], v[0]], 1)
+    scores = np.swapaxes(q[0], 1, 2) @ np.swapaxes(keys, 1, 2) / np.sqrt(q.shape[2])
+    new = q.shape[3]
+    scores[..., -new:] = np.where(np.tri(new) > 0, scores[..., -new:], -1e9)
+    return softmax(scores) @ values
+
+
+def block_tables(blocks: Any, tiles: int, width: int, heads: int, head: int, parts: int) -> Any:
+    """Rows of a cache of flattened heads and parts of blocks: (loads, 128, tiles up to whole 128)."""
+    table = np.zeros((-(-tiles // 128) * 128, width), np.int64)
+    table[:tiles] = blocks.reshape(tiles, width)
+    rows = (table * heads + head)[..., None] * parts + np.arange(parts)
+    return rows.reshape(len(table), -1).T.reshape(-1, 128, len(table))
