@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from trnbench.errors import KernelError
+from trnbench.errors import KernelError, UnknownName
 from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 
 HEAD = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"
@@ -163,6 +163,16 @@ def test_a_file_that_says_what_to_do_without_is_left_to_it(tmp_path: Path, v3: M
     assert count(path, v3) == 1
     _, _, by = load_kernel(f"{path}::copied", nki="trnbench")
     assert (by.absent, by.faults) == ((), ())
+
+
+def test_a_kernel_behind_an_import_that_failed_is_told_with_its_line(tmp_path: Path) -> None:
+    body = textwrap.indent(textwrap.dedent(COPY), "    ")
+    path = tmp_path / "guarded.py"
+    path.write_text(f"{HEAD}try:\n    import absent\n{body}\nexcept ImportError:\n    other = print\n")
+    with pytest.raises(UnknownName) as caught:
+        load_kernel(f"{path}::copied", nki="trnbench")
+    line = next(at for at, row in enumerate(path.read_text().splitlines(), 1) if "def copied" in row)
+    assert caught.value.cause == f"line {line} defines it, in a `try` that an error ended before"
 
 
 def test_a_package_of_the_repository_is_found_from_anywhere_in_it(tmp_path: Path, v3: Machine) -> None:

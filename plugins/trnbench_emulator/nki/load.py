@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import importlib
 import importlib.util
@@ -116,6 +117,9 @@ def _of_beta1(module: ModuleType) -> bool:
 
 def _unknown(kind: str, name: str, file: str, module: ModuleType) -> UsageError:
     """No such function: those there are, of decorated and plain ones those that `kind` may mean."""
+    if line := _unreached(name, Path(file)):
+        cause = f"line {line} defines it, in a `try` that an error ended before"
+        return UnknownName(kind, name, [], cause=cause, try_="install what that `try` imports")
     decorated = [attribute for attribute, value in vars(module).items() if isinstance(value, Kernel)]
     plain = [
         attribute
@@ -132,6 +136,14 @@ def _unknown(kind: str, name: str, file: str, module: ModuleType) -> UsageError:
     near = difflib.get_close_matches(name, [*first, *second], n=1, cutoff=0.5)
     candidates = [*first, *second] if near else first or second
     return UnknownName(kind, name, candidates, try_=f"{file}::NAME with one of the above")
+
+
+def _unreached(name: str, file: Path) -> int:
+    """The line of a function that stands in the body of a `try`; 0 without one."""
+    tree = ast.parse(file.read_bytes()) if file.is_file() else ast.Module([], [])
+    bodies = [inner for node in ast.walk(tree) if isinstance(node, ast.Try) for inner in node.body]
+    functions = [each for inner in bodies for each in ast.walk(inner) if isinstance(each, ast.FunctionDef)]
+    return next((each.lineno for each in functions if each.name == name), 0)
 
 
 def from_package(name: str, *, ours: bool) -> ModuleType:
