@@ -110,6 +110,15 @@ def test_a_table_shows_the_axes_that_differ_and_the_parts_beside_each_other(stor
     assert "constants fitted on" in shown
 
 
+def test_both_tables_of_a_prompt_have_the_same_digits_of_tokens_per_second(store: Path) -> None:
+    words = ("llama-3.2-1b", "--task", "prefill", "--tp", "2", "--sequence", "2048", "-i", "trn1.2xlarge")
+    (step,) = told(store, *words)["steps"]
+    digits = f"{step['tokens_per_s']:,.0f}"
+    assert len(digits) >= len("10,000")
+    shown = invoke(store, "workload", "run", *words, "--explain").stdout
+    assert shown.split().count(digits) == 2
+
+
 def test_a_resumed_run_makes_its_steps_again_from_what_it_was_asked(store: Path, tmp_path: Path) -> None:
     config = tmp_path / "config.json"
     shutil.copy(Path(__file__).parents[1] / "tiny_llama.json", config)

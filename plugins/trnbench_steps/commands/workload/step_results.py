@@ -88,7 +88,7 @@ def _tables(records: list[dict[str, Any]], cases: tuple[Measurement, ...], forma
         Column("time_s", "time", "right", seconds, keep=3),
         Column("otherwise_s", "unfused or native", "right", seconds, keep=2),
         Column("expect", "expect", "right", keep=2),
-        Column("tokens_per_s", "tokens/s", "right", lambda value: f"{value:,.4g}", keep=2),
+        Column("tokens_per_s", "tokens/s", "right", _per_second, keep=2),
         Column("mfu", "MFU", "right", percent),
         Column("mbu", "MBU", "right", percent),
         Column("device", "memory of a device", "right", size),
@@ -102,6 +102,11 @@ def _tables(records: list[dict[str, Any]], cases: tuple[Measurement, ...], forma
         _parts(there, axes, format)
         for line in _remarks(there):
             paragraph(line)
+
+
+def _per_second(value: float) -> str:
+    """Four digits, and all of a larger whole number, as in the table above."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 _NUMBERS = (
