@@ -74,7 +74,7 @@ def plain(text: str) -> str:
 def test_the_script_says_numbers_as_the_core_does(shared: Visit) -> None:
     units = ("FLOP/s", "B/s", "s", "B", "1", "FLOP/B", "1/s", "element/s")
     asked = [(value, unit) for value in VALUES for unit in units if unit != "1/s" or value > 1e-3]
-    shares = [0.0, 0.0004, 0.5, 0.99951, 0.99999, 1.0, 1.0002, 12.3456, 0.0625]
+    shares = [0.0, 0.0004, -0.0004, -0.035, 0.5, 0.99951, 0.99999, 1.0, 1.0002, 12.3456, 0.0625]
     errors = [0.0, 0.1, -0.1, 1.4, -0.8, 0.0004]
     said = shared.page.evaluate(
         f"([asked, shares, errors]) => {{ {LIBRARY} return [asked.map((pair) => show(...pair)),"

@@ -330,7 +330,7 @@ def _prefixes(unit: str) -> tuple[str, tuple[tuple[str, float], ...]]:
 def percent(fraction: float) -> str:
     """One decimal; what is not 100 % never reads as 100 %.
 
-    99.96 % is printed "99.9 %", 100.02 % is "100.1 %", 0.02 % is "<0.1 %".
+    99.96 % is printed "99.9 %", 100.02 % is "100.1 %", 0.02 % is "<0.1 %", −0.02 % is "−<0.1 %".
     """
     if not math.isfinite(fraction):
         raise ValueError(f"{fraction} is no share of anything")
@@ -339,8 +339,8 @@ def percent(fraction: float) -> str:
         return "100.0 %"
     if share == 0:
         return "0.0 %"
-    if 0 < share < 0.1:
-        return "<0.1 %"
+    if abs(share) < 0.1:
+        return f"{'−' * (share < 0)}<0.1 %"
     rounded = round(share, 1)
     if share < 100 <= rounded:
         rounded = 99.9

@@ -57,7 +57,7 @@ const percent = (fraction) => {
   const share = fraction * 100;
   if (Math.abs(share - 100) <= 1e-9 * Math.max(Math.abs(share), 100)) return `100.0${GAP}%`;
   if (share === 0) return `0.0${GAP}%`;
-  if (share > 0 && share < 0.1) return `<0.1${GAP}%`;
+  if (Math.abs(share) < 0.1) return `${share < 0 ? "−" : ""}<0.1${GAP}%`;
   let near = Number(fixed(share, 1, false));
   if (share < 100 && near >= 100) near = 99.9;
   if (share > 100 && near <= 100) near = 100.1;
