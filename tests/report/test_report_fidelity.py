@@ -140,6 +140,14 @@ def test_contradicted_points_show_the_interval_that_counts(known: Run) -> None:
     assert "Points that sources contradict, counted against the interval they span <small>(1)" in page(known)
 
 
+def test_a_long_source_is_never_cut(known: Run) -> None:
+    """Cells that are no prose stand on one line, and end in an ellipsis where there is no room."""
+    source = "github:someone/kernels@0123456789abcdef0123456789abcdef01234567 bench/results.csv"
+    far = comparison("far", 0.1, source=source)
+    text = page(msgspec.structs.replace(known, fidelity=msgspec.structs.replace(FIDELITY, points=(far,))))
+    assert f'<td class="prose">{source}' in text
+
+
 def test_sequences_and_what_moved(known: Run) -> None:
     text = page(known)
     assert (
