@@ -113,6 +113,17 @@ def test_a_legend_has_what_the_bars_show_and_cases_are_called_cases(stored: Run)
     assert f"{len(generations)} cases with next to nothing to gain" in plain(text)
 
 
+def test_strips_are_those_of_what_is_called_busy(stored: Run) -> None:
+    case = case_of(stored)
+    text = str(section.render([replace(stored, measurements=(case,))]))
+    assert "when each engine was busy, from the top: tensor, dma" in text
+    busy = {**case.detail["busy"], "sync": 1e-3 * case.time_s}
+    still = replace(case, detail={**case.detail, "busy": busy, "strip": {"sync": "1000", "vector": "0000"}})
+    text = str(section.render([replace(stored, measurements=(still,))]))
+    assert 'class="strip"' not in text
+    assert "Busy: " in text
+
+
 def test_the_page_says_the_finding_the_causes_and_the_command(stored: Run) -> None:
     text = plain(section.render([stored]))
     told = opportunities.of(opportunities.chosen(stored))

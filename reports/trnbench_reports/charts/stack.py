@@ -66,10 +66,11 @@ def strip(lanes: Sequence[tuple[str, Sequence[float]]], label: str) -> Markup:
         steps.append(f"H{wide}V{ground}Z")
         shapes.append(f'<path d="{"".join(steps)}"/>')
     high = len(lanes) * (_LANE + _GAP) - _GAP
+    label = escape(numbers.clean(label, 300))
     return Markup(
         f'<svg class="strip" viewBox="0 0 {wide} {high}" width="100%" height="{high}"'
-        f' preserveAspectRatio="none" role="img" aria-label="{escape(numbers.clean(label, 300))}">'
-        f"{''.join(shapes)}</svg>"
+        f' preserveAspectRatio="none" role="img" aria-label="{label}">'
+        f"<title>{label}</title>{''.join(shapes)}</svg>"
     )
 
 

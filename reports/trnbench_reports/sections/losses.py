@@ -130,7 +130,10 @@ def bar(each: Losses) -> Bar:
     if remainder > 0:
         parts.append(("the rest", remainder))
     busy = sorted(each.busy, key=lambda entry: -entry[1])
-    lanes = [(name, shares) for name, shares in each.strip if shares][:LANES]
+    lanes = [(name, shares) for name, shares in each.strip if any(shares)][:LANES]
+    if not {name for name, _ in lanes} & {name for name, _ in busy[:2]}:
+        lanes = []  # strips of what hardly works, beside words on what does, would say that nothing works
+    names = ", ".join(numbers.clean(name, 24) for name, _ in lanes)
     busiest = ", ".join(f"{numbers.clean(n, 24)} {numbers.percent(s / each.time_s)}" for n, s in busy[:2])
     return Bar(
         losses=each,
@@ -141,7 +144,7 @@ def bar(each: Losses) -> Bar:
             for name, seconds in ranked[:_NAMED]
             if seconds > opportunities.LEAST * each.time_s
         ],
-        strip=stack.strip(lanes, f"when each engine was busy: {busiest}") if lanes else "",
+        strip=stack.strip(lanes, f"when each engine was busy, from the top: {names}") if lanes else "",
         busy=busiest,
     )
 
