@@ -16,7 +16,8 @@ from trnbench.facts.metric import METRICS
 from trnbench.facts.table import near
 from trnbench.generation import Generation, System, assemblies
 from trnbench.kernels.kernel import Kernel, Point
-from trnbench.kernels.work import Extent
+from trnbench.kernels.work import Extent, Work
+from trnbench.registry.loader import described
 from trnbench.run.metrics import unit_of
 from trnbench.testing.subject import Finding, Subject
 from trnbench.topology.checks import Verdict, check_topology, expected_of
@@ -194,7 +195,12 @@ def kernels(subject: Subject) -> Iterator[Finding | str]:
     for kernel in subject.kernels:
         for point in corners(kernel):
             yield f"{kernel.name} {dict(point)}"
-            yield from _point(kernel, point)
+            inner = ",".join(f"{name}={value}" for name, value in point.items())
+            about = f"kernel {kernel.name}[{inner}]"
+            try:
+                yield from _point(about, kernel, point)
+            except Exception as error:  # a formula of the plugin's
+                yield Finding(about, described(error), "")
         yield from _units(kernel)
         yield from _statements(subject, kernel)
 
@@ -202,6 +208,9 @@ def kernels(subject: Subject) -> Iterator[Finding | str]:
 def _units(kernel: Kernel) -> Iterator[Finding]:
     """Numbers are kept in base units: by another one, every number would be off by a power of ten."""
     for primary in dict.fromkeys((kernel.primary, *kernel.primary_at.values())):
+        if primary.peak and primary.peak not in METRICS:
+            problem = f"is held against {primary.peak!r}, which is no metric: {near(primary.peak, METRICS)}"
+            yield Finding(f"kernel {kernel.name}", problem, 'peak="" where no document gives a figure')
         unit = unit_of(primary.count)
         if unit and primary.unit != unit:
             told = f"what it counts in {primary.count!r}, per second," if primary.count else "its time"
@@ -237,9 +246,7 @@ def corners(kernel: Kernel) -> Iterator[Point]:
             yield point
 
 
-def _point(kernel: Kernel, point: Point) -> Iterator[Finding]:
-    inner = ",".join(f"{name}={value}" for name, value in point.items())
-    about = f"kernel {kernel.name}[{inner}]"
+def _point(about: str, kernel: Kernel, point: Point) -> Iterator[Finding]:
     scope = kernel.scopes[0]
     extent = (
         Extent(scope=scope, cores=16, devices=8, hosts=4, ranks=8)
@@ -247,6 +254,9 @@ def _point(kernel: Kernel, point: Point) -> Iterator[Finding]:
         else Extent(scope=scope)
     )
     work = kernel.work(point, extent)
+    if not isinstance(work, Work):
+        yield Finding(about, f"work returns {type(work).__name__}, no Work", "return trnbench.Work(...)")
+        return
     counts = work.as_counts()
     for name, value in counts.items():
         if not 0 <= value < math.inf:
