@@ -9,7 +9,18 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
-from trnbench import Calibration, Case, Detection, Observation, Scope, System, Timing, resolve
+from trnbench import (
+    Calibration,
+    Case,
+    Detection,
+    KernelError,
+    Observation,
+    Program,
+    Scope,
+    System,
+    Timing,
+    resolve,
+)
 from trnbench_host.book import HOST, measured, unknowns
 from trnbench_host.cpu import SYS, read_cpu, read_memory, text_of
 
@@ -102,6 +113,12 @@ class HostBackend:
             program = resolve(reference)(
                 case.key.point, Place(processors=processors, blas=blas), np.random.default_rng(seed)
             )
+            if not isinstance(program, Program):
+                raise KernelError(
+                    f"{reference} returns {type(program).__name__}, no Program",
+                    cause="it measures nothing itself: it hands over what is to be timed",
+                    try_="return trnbench.Program(...)",
+                )
             size = case.footprint.get("host", 0.0)
             warm = size <= COLD_UP_TO * cpu.last_cache_bytes and self.timing.cold_samples
             throttle = Throttle(processors)

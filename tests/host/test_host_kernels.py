@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import trnbench
 from trnbench import Extent, Grade, Kernel, Program, Run, Scope, Status, resolve
@@ -17,6 +18,7 @@ from trnbench.backend import Detection
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 from trnbench_host import threads, trnbench_kernels
+from trnbench_host.backend import HostBackend
 from trnbench_host.book import book, unknowns
 from trnbench_host.compiler import lacking
 from trnbench_host.cpu import Cpu, Memory, read_memory
@@ -320,3 +322,16 @@ def test_what_firmware_says_in_a_virtual_machine_is_made_up() -> None:
     virtual = cpu(flags=frozenset({"hypervisor"}))
     memory = Memory(channels=8, bits=64, transfers_per_s=3.2e9)
     assert "host_memory_bandwidth" not in {each.metric for each in book(virtual, memory).facts}
+
+
+def nothing(*_: Any) -> None:
+    """An implementation whose author forgot `return`."""
+
+
+def test_an_implementation_that_returns_no_program_is_named() -> None:
+    registry = trnbench.load_registry(block=["trn1"])
+    planned = plan(registry, Selection(kernels=("stream_copy",), instances=("host",), scopes=(Scope.CORE,)))
+    case = planned.cases[0]
+    forgetful = replace(case.kernel, implementations={"numpy": f"{__name__}:nothing"})
+    with pytest.raises(trnbench.KernelError, match=r":nothing returns NoneType, no Program"):
+        HostBackend().observe(replace(case, kernel=forgetful), planned.systems["host"])
