@@ -82,7 +82,6 @@ def test_a_dispute_claims_several_rules() -> None:
         ({"rule": "value", "metric": "hbm_capacity"}, "the rule finds: chip hbm_bandwidth"),
         ({"rule": "value", "values": ("1 TB/s", "2 TB/s")}, "the rule finds: chip hbm_bandwidth"),
         ({"rule": "value", "values": ("4.9 TB/s", "2 TB/s")}, "the rule finds: chip hbm_bandwidth"),
-        ({"rule": "count"}, "the rule finds nothing at all in these facts"),
     ],
 )
 def test_a_dispute_whose_rule_finds_nothing_is_an_error(more: dict[str, object], cause: str) -> None:
@@ -90,6 +89,14 @@ def test_a_dispute_whose_rule_finds_nothing_is_an_error(more: dict[str, object],
     assert text_of(FactError, check, disputed(claimed), [BOX]) == (
         f"dispute C18 claims rule {claimed.rule!r}, which finds nothing of it\n  cause: {cause}\n"
         "  try:   state subjects and metric of the finding, or leave rule out for what no rule can find"
+    )
+
+
+def test_a_dispute_is_told_the_rule_that_finds_it() -> None:
+    assert text_of(FactError, check, disputed(dispute(rule="count")), [BOX]) == (
+        "dispute C18 claims rule 'count', which finds nothing of it\n"
+        "  cause: the rule finds nothing at all in these facts\n"
+        '  try:   rule = "value", which finds it'
     )
 
 

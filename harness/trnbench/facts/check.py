@@ -76,7 +76,7 @@ def check(book: FactBook, assemblies: Sequence[Assembly], *, strict: bool = True
                 if disagreement.rule == rule and concerns(dispute, disagreement)
             }
             if not mine and strict:
-                raise _idle(dispute, rule, [each for each in disagreements if each.rule == rule])
+                raise _idle(dispute, rule, disagreements)
             hits |= mine
         if not hits:
             named.append(dispute)
@@ -138,9 +138,14 @@ def _numbers(text: str) -> set[float]:
 
 
 def _idle(dispute: Dispute, rule: str, others: Sequence[Disagreement]) -> FactError:
-    listed = ", ".join(f"{disagreement.subject} {disagreement.named}" for disagreement in others[:4])
+    same = [disagreement for disagreement in others if disagreement.rule == rule]
+    listed = ", ".join(f"{disagreement.subject} {disagreement.named}" for disagreement in same[:4])
+    finders = dict.fromkeys(each.rule for each in others if concerns(dispute, each))
+    meant = ", ".join(each for each in finders if each not in rules_of(dispute))
     return FactError(
         f"dispute {dispute.id} claims rule {rule!r}, which finds nothing of it",
         cause=f"the rule finds: {listed}" if listed else "the rule finds nothing at all in these facts",
-        try_="state subjects and metric of the finding, or leave rule out for what no rule can find",
+        try_=f'rule = "{meant}", which finds it'
+        if meant
+        else "state subjects and metric of the finding, or leave rule out for what no rule can find",
     )

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from trnbench.errors import ExitCode, UnknownName
+from trnbench.errors import ExitCode, UnknownName, counted
 from trnbench.facts.check import Findings
 from trnbench.facts.check import check as check_book
 from trnbench.facts.disagreement import RULES, Claim, Disagreement
@@ -63,7 +63,7 @@ def check(
     else:
         emit(rows, _COLUMNS, format)
     say(
-        f"{by_rule} disagreements found by rule, {unnamed} of them in no list of disputes; "
+        f"{counted(by_rule, 'disagreement')} found by rule, {unnamed} of them in no list of disputes; "
         f"{by_name} more are known that no rule can find"
     )
     if strict and unnamed:
