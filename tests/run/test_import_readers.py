@@ -95,9 +95,15 @@ def test_a_table_with_a_number_of_more_digits_than_a_float_has_is_refused(column
 def test_the_examples_of_the_page_are_read(root: Path) -> None:
     page = (root / "docs" / "formats.md").read_text()
     examples = re.findall(r"```(?:text|json)\n(.*?)```", page, re.DOTALL)
-    readers = (nccl_tests.read, nccom_file.read, nccom_file.read, pytest_benchmark.read)
+    readers = (
+        nccl_tests.read,
+        nccom_file.read,
+        nccom_file.read,
+        pytest_benchmark.read,
+        pytest_benchmark.read,
+    )
     found = [read(example.encode()) for read, example in zip(readers, examples, strict=True)]
-    assert [len(each.cases) for each in found] == [1, 1, 1, 1]
+    assert [len(each.cases) for each in found] == [1, 1, 1, 1, 1]
     table, report = found[1].cases[0], found[2].cases[0]
     assert table.time_s == report.time_s == 68e-6
     assert "rates were printed in GiB/s, called GB/s" in table.notes
