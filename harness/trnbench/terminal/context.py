@@ -200,7 +200,7 @@ PROGRAM = Table(
             callback=_no_plugin,
         ),
         word("--no-cache", "Use and keep nothing that was worked out.", bool),
-        word("--store", "The database of results (or TRNBENCH_STORE).", click.Path(dir_okay=False), "PATH"),
+        word("--store", "The database of results (or TRNBENCH_STORE).", click.Path(), "PATH"),
         word(
             "--color/--no-color",
             "Colours, whatever the terminal (or NO_COLOR).",
