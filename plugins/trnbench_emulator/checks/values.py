@@ -102,7 +102,7 @@ def sourced(subject: Subject) -> Iterator[tuple[Case, System]]:
 LIMIT = 200_000
 """Instructions with values, of one case: a few seconds. A kernel that needs more is not compared."""
 
-LIMIT_S = 30.0
+LIMIT_S = 120.0
 """For one case, of which others take a few seconds: a kernel that never ends is a finding."""
 
 ENOUGH = 1e8
