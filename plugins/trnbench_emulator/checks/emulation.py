@@ -23,7 +23,7 @@ EMULATOR = "emulated"
 ROUNDING = 1e-9
 """A rate of exactly the bound may come out a last bit above it."""
 
-LIMIT_S = 60.0
+LIMIT_S = 120.0
 """For one case, of which others take less than a second: a kernel that never ends is a finding."""
 
 BEYOND = 1.0 + 1e-6
