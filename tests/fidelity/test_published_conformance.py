@@ -76,7 +76,7 @@ def test_what_public_kernels_gave_is_of_published_points(tmp_path: Path) -> None
 
 def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
     (found,) = findings(published(tmp_path, '{ id = "a" }'))
-    assert found.endswith("published.toml: [[group]] 1, point a: key 'family' is missing: ")
+    assert found.endswith("published.toml: [[group]] 1, point a: key 'family' is missing")
 
 
 def test_the_frozen_list_names_published_points(tmp_path: Path) -> None:
