@@ -102,6 +102,7 @@ def test_the_example_of_the_docs_is_a_settings_file(root: Path, folder: Path) ->
     assert (values["instances"][0], values["store"][0]) == (("trn2-16.48xlarge",), folder / "results.db")
 
 
+@pytest.mark.parts
 def test_the_number_of_the_docs_is_judged_as_the_docs_say(root: Path, folder: Path) -> None:
     text = (root / "docs" / "formats.md").read_text(encoding="utf-8")
     example = text.partition("## One number")[2].partition("```json\n")[2].partition("```")[0]

@@ -143,6 +143,7 @@ def test_a_threshold() -> None:
     assert {each["verdict"] for each in told["changes"]} == {"no difference shown"}
 
 
+@pytest.mark.parts
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize(("words", "said", "code"), messages(Path(__file__).parent / "mistakes.txt"))
 def test_what_goes_wrong(words: str, said: str, code: int, tmp_path: Path) -> None:

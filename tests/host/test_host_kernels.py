@@ -328,6 +328,7 @@ def nothing(*_: Any) -> None:
     """An implementation whose author forgot `return`."""
 
 
+@pytest.mark.parts
 def test_an_implementation_that_returns_no_program_is_named() -> None:
     registry = trnbench.load_registry(block=["trn1"])
     planned = plan(registry, Selection(kernels=("stream_copy",), instances=("host",), scopes=(Scope.CORE,)))

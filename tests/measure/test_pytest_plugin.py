@@ -194,6 +194,7 @@ def test_it_goes_with_benchmarks_switched_off(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(
     ("option", "said"),
     [

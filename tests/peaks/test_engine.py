@@ -126,6 +126,7 @@ def test_the_cost_file_can_give_the_factor() -> None:
     assert (fp32.formula, sparse.formula) == (f"{V2} / 4 (fp32)", f"{V2} × 4 (sparse bf16)")
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(("sparse", "formula"), [(False, V2), (True, f"{V2} × 4 (sparse fp16)")])
 def test_types_that_share_a_figure_share_a_rate(sparse: bool, formula: str) -> None:
     system = without(REGISTRY.system(TRN1), "rate_factor", "peak_flops")

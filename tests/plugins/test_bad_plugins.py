@@ -101,6 +101,7 @@ def test_run_goes_on_without_the_bad_plugin(install: Install, trnbench: Trnbench
     assert "half" not in told.stdout
 
 
+@pytest.mark.parts
 def test_an_exit_in_a_formula_costs_its_own_cases(install: Install, trnbench: Trnbench) -> None:
     plans, counts = "kernel('plans', requires=lambda _: exit(0))", "kernel('counts', work=lambda *_: exit(0))"
     install("bad", KERNEL.replace("BODY", f"yield {plans}; yield {counts}"))

@@ -197,6 +197,7 @@ def test_the_check_of_a_plugin_that_ends_the_process_blames_the_plugin(
     assert "plugin 'bad' of bad 1.0 ends the process: os._exit(0) when it is imported" in done.stdout
 
 
+@pytest.mark.parts
 def test_a_plugin_that_is_left_out_is_not_suspected(install: Install, trnbench: Trnbench) -> None:
     body = "yield kernel('k', requires=lambda _: __import__('os')._exit(0))"
     install("bad", f"{KERNEL}\n    @trnbench.hookimpl\n    def trnbench_kernels():\n        {body}\n")

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from trnbench.errors import TopologyError
 from trnbench.facts.fact import Fact, FactBook
 from trnbench.registry import Registry
+from trnbench.topology.bisection import bisection
 from trnbench.topology.builder import Assembly
 from trnbench.topology.checks import Check, Expected, Verdict, check_topology, expected_of, failed
 from trnbench.topology.draw import dot, svg
@@ -82,6 +83,7 @@ def test_both_names_of_the_seed_document_are_proven(registry: Registry, built: B
     assert found["neighbour table of rt-tips"].detail == "16 rows equal, the order of neighbours included"
 
 
+@pytest.mark.parts
 def test_what_there_is_one_of_is_no_plural(built: Build) -> None:
     single = verdicts(built("trn1.2xlarge"))
     assert single["connectivity"].detail == "there is one device"
@@ -330,6 +332,19 @@ def graphs(draw: st.DrawFn, link_class: Callable[..., LinkClass]) -> Topology:
         send(one, other, draw(st.sampled_from(sorted(KINDS))))
     words = st.sampled_from(["torus", "ring", "chain", "switched", "single", "hypercube", "network", "blob"])
     return assembly.finish(tuple(draw(st.lists(words | st.integers(0, 4), max_size=5))))
+
+
+def test_devices_without_coordinates_are_halved_in_order(link_class: Callable[..., LinkClass]) -> None:
+    assembly = Assembly("box")
+    for name in "abcd":
+        assembly.add(name, NodeKind.DEVICE)
+    assembly.add("switch", NodeKind.SWITCH)
+    assembly.declare(link_class("port", LinkKind.SWITCH))
+    for device in range(4):
+        assembly.join(device, 4, "port")
+    found = bisection(assembly.finish(("switched", 4)))
+    assert found is not None
+    assert found.cables == 2
 
 
 @given(st.data())

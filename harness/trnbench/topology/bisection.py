@@ -138,13 +138,12 @@ def _structured(topology: Topology) -> tuple[float, int]:
 
 
 def _straight_halves(topology: Topology) -> Iterable[set[int]]:
-    """Halves of equal size: devices sorted by their coordinates, each axis leading once.
+    """Halves of equal size: devices by their coordinates, each axis leading once; without any, in order.
 
     A ring is cut at 0 and opposite; starting elsewhere gives the same widths.
     """
     devices = topology.devices
-    axes = len(devices[0].coord)
-    for axis in range(axes):
+    for axis in range(len(devices[0].coord) or 1):
         order = sorted(devices, key=lambda d: (d.coord[axis : axis + 1], d.coord))
         yield {device.id for device in order[: len(order) // 2]}
 

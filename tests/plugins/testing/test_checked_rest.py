@@ -45,6 +45,7 @@ def test_each_broken_promise_is_found(
         assert line in finding
 
 
+@pytest.mark.parts
 @pytest.mark.parametrize(("scope", "lacking"), [("instance", []), ("ultraserver", ["host_count"])])
 def test_one_host_need_not_be_counted_and_a_version_needs_no_date(
     project: Path, scope: str, lacking: list[str]
