@@ -247,11 +247,7 @@ class Misbehaved(Exception):
 
 
 class Exit(BaseException):
-    """What `os._exit` raises where an end of the process is none. `code`: the one it was given."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(f"os._exit({code})")
-        self.code = code
+    """What `os._exit` raises where an end of the process is none; its text is the call."""
 
 
 @contextmanager
@@ -275,7 +271,7 @@ def held(limit_s: float = 0.0) -> Iterator[None]:
             ) from None
         except Exit as end:
             raise Misbehaved(
-                f"ends the process: os._exit({end.code})", "it does not say what is wrong by an exception"
+                f"ends the process: {end}", "it does not say what is wrong by an exception"
             ) from None
         finally:
             changed = before.put_back()
@@ -294,7 +290,7 @@ def exits_raise() -> Iterator[None]:
     def instead(status: int) -> NoReturn:
         if os.getpid() != process or os._exit is not instead:
             usual(status)
-        raise Exit(status)
+        raise Exit(f"os._exit({status})")
 
     os._exit = instead
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import TrnbenchError, UnknownName
@@ -109,8 +110,6 @@ def _made(check: Callable[[], Check], subject: Subject) -> Iterator[Finding | st
         problem = error.sentence
         yield Finding(str(subject), problem, error.try_)
     except Exit as error:
-        from traceback import extract_tb
-
         *_, place, _ = extract_tb(error.__traceback__)
         problem = f"what it brings ends the process: {error} ({place.filename}:{place.lineno})"
         yield Finding(str(subject), problem, "an exception, which says what is wrong")
