@@ -11,6 +11,7 @@ takes nothing of its own.
 
 Cores of a logical core share an operator evenly: the columns of a product, the caches or heads of attention
 (of a single head the queries; of compressed vectors the keys), the rows of what is done element by element.
+Of few rows that stay in SBUF each core normalises all.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ SPAN = 2048
 
 ROOM = 0.75
 """Of SBUF, for activations that stay."""
+
+NORM_ROWS = 18
+"""Rows that every core normalizes whole where activations stay: the exchange would take longer than half of
+them (`SHARDING_THRESHOLD`, core/subkernels/rmsnorm_tkg.py of nki-library d2ad3a57)."""
 
 NAMES = {
     "bf16": "bfloat16",
@@ -203,7 +208,8 @@ class Shapes:
         normal = "norm" in operator.name
         if self.stays and normal and operator.width * operator.rows >= ROWS:
             height, parts = tiles_of(operator.width)
-            x = ((height, parts, ceil(operator.rows)), self.dtype)
+            apart = operator.rows > NORM_ROWS
+            x = ((height, parts, ceil(rows if apart else operator.rows)), self.dtype)
             return Call(
                 source="decode:norm_few", inputs=(x, ((height, parts), self.dtype)), stays=True, weights=False
             )

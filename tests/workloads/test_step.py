@@ -196,6 +196,25 @@ def test_two_cores_share_the_work_of_a_rank(trn2: System) -> None:
     assert two < one
 
 
+@pytest.mark.parametrize(("batch", "rows"), [(1, 1), (18, 18), (19, 10), (64, 32)])
+def test_cores_share_the_rows_of_a_norm_where_that_pays(batch: int, rows: int, trn2: System) -> None:
+    division = _division(Job(task=Task.DECODE, batch=batch, kv=1024), Layout(tp=4))
+    norm = Elementwise(name="norm", rows=batch, width=2048)
+    ((_, call),) = Shapes(division, trn2, cores=2).of(norm)
+    (shape, _), _ = call.inputs
+    assert shape[-1] == rows
+
+
+def test_a_prompt_that_leaves_sbuf_takes_no_less_time(trn2: System) -> None:
+    """1,536 tokens leave no room for the weights of a layer, 1,408 do."""
+    layout = Layout(tp=8)
+    jobs = [Job(task=Task.PREFILL, sequence=tokens) for tokens in (1408, 1536)]
+    stays = [Shapes(_division(job, layout, "llama-3-8b"), trn2, cores=2).stays for job in jobs]
+    times = [_parts(job, layout, trn2, "llama-3-8b").time(NONE).time_s for job in jobs]
+    assert stays == [True, False]
+    assert times[0] < times[1]
+
+
 def test_experts_that_no_token_meets_are_not_read(trn2: System) -> None:
     one, two, many = (
         _parts(Job(task=Task.DECODE, batch=batch, kv=512), Layout(tp=4), trn2, "qwen3-30b-a3b").time(NONE)

@@ -205,7 +205,7 @@ def test_nothing_next_to_the_winner_is_better(
             continue
         if step["time_s"] / step["batch"] < 0.98 * row["step_s"] / row["batch"]:
             better.append(shlex.join(other))
-    assert tried > 4
+    assert tried > 3
     assert better == []
 
 
