@@ -151,27 +151,28 @@ def _level(layout: Layout, system: System) -> str:
 def _smallest(system: System, level: str, groups: Groups) -> tuple[System, Groups, float]:
     """The system, the groups and the oversubscription of its network that have the answer of them all.
 
-    Groups that lie within instances, alike in each, take as long as those of one instance: they share no
-    link. Where every group has one rank in each instance and all ranks of an instance are in one, they share
-    nothing but adapters, evenly: one group takes as long where the network carries as much less as ranks
-    share an adapter. (`tests/workloads/test_exchange_times.py` holds both to the whole question.)
+    Groups that lie within an instance, or within a few side by side, alike in each, take as long as those of
+    the first: they share no link. Where every group has one rank in each instance and all ranks of an instance
+    are in one, they share nothing but adapters, evenly: one group takes as long where the network carries as
+    much less as ranks share an adapter. (`tests/workloads/test_exchange_times.py` holds both to the whole
+    question.)
     """
     if not (groups and system.instance.sizable and system.size > 1):
         return system, groups, 1.0
     per_instance = fabric_of(system, Question(collective="", size=0, system=system, level=level).options).size
     per_instance //= system.size
+    instances = max(max(group) // per_instance - min(group) // per_instance for group in groups) + 1
+    ranks = instances * per_instance
     inside = {
         tuple(
-            sorted(
-                tuple(rank % per_instance for rank in group)
-                for group in groups
-                if group[0] // per_instance == number
-            )
+            sorted(tuple(rank % ranks for rank in group) for group in groups if group[0] // ranks == number)
         )
-        for number in {group[0] // per_instance for group in groups}
+        for number in {group[0] // ranks for group in groups}
     }
-    if len(inside) == 1 and all(len({rank // per_instance for rank in group}) == 1 for group in groups):
-        return replace(system, size=1), inside.pop(), 1.0
+    if len(inside) == 1 and all(len({rank // ranks for rank in group}) == 1 for group in groups):
+        system, groups = replace(system, size=instances), inside.pop()
+    if instances == 1:
+        return system, groups, 1.0
     adapters = system.book.value(system.instance.parent, "efa_adapter_count", scope=Scope.INSTANCE)
     alone = all(len({rank // per_instance for rank in group}) == len(group) for group in groups)
     if alone and adapters and len({group[0] % per_instance for group in groups}) == per_instance:

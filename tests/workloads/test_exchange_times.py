@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from trnbench.generation import System
 from trnbench.registry import load_registry
@@ -48,6 +49,34 @@ def test_what_stands_for_a_cluster_costs_the_same(
     )
     found = ExchangeTimes().time(exchange, layout, cluster)
     assert _cost(found, cluster) == pytest.approx(ask(whole).time_s, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [4, 1875])
+def test_ranks_of_some_instances_take_as_long_whatever_stands_beside_them(size: int) -> None:
+    """60,000 ranks are not built one by one."""
+    systems = [load_registry().system(f"trn1-ultracluster:{instances}") for instances in (2, size)]
+    exchange = Exchange(name="", collective="all_reduce", axis=Axis.TENSOR, size=16e6)
+    costs = [
+        _cost(ExchangeTimes().time(exchange, Layout(tp=64, dp=system.size // 2), system), system)
+        for system in systems
+    ]
+    groups = ((*range(64),), (*range(64, 128),))
+    asked = Question(
+        collective="all_reduce",
+        size=16e6,
+        system=systems[1],
+        groups=groups,
+        level="logical-core",
+        context="graph",
+    )
+    assert costs[1] == costs[0] == pytest.approx(ask(asked).time_s, rel=1e-9)
+
+
+def test_some_ranks_of_two_instances_are_asked_where_two_instances_are() -> None:
+    system = load_registry().system("trn1-ultracluster:1875")
+    exchange = Exchange(name="", collective="all_reduce", axis=Axis.TENSOR, size=16e6)
+    found = ExchangeTimes().time(exchange, Layout(tp=48), system)
+    assert found == ExchangeTimes().time(exchange, Layout(tp=48), replace(system, size=3))
 
 
 def test_a_group_of_all_ranks_is_the_whole_instance() -> None:

@@ -38,6 +38,8 @@ def ask(question: Question) -> Answer:
     TopologyError where ranks are too many or apart.
     """
     fabric = fabric_of(question.system, question.options)
+    if instances := _whole_instances(question, fabric):
+        return ask(replace(question, system=replace(question.system, size=instances), groups=()))
     question = _of_ranks(question, fabric)
     answers: dict[tuple[object, ...], Answer] = fabric.answers
     key = question.key
@@ -60,6 +62,25 @@ def compared(question: Question) -> dict[str, float]:
             except NotPossible:
                 continue
     return seconds
+
+
+def _whole_instances(question: Question, fabric: Fabric) -> int:
+    """Of how many instances side by side each group of a cluster has every rank; 0 where one has not.
+
+    They share no link with others: a group takes what a cluster of so many takes, and runs what that runs.
+    """
+    options = question.options
+    alike = not (question.beside or options.degraded or options.straggler or options.late)
+    if not (question.groups and alike and fabric.clustered) or question.collective in PATTERNS:
+        return 0
+    check_groups(question.groups, fabric.size)
+    size, per_instance = len(question.groups[0]), fabric.size // question.system.size
+    instances, rest = divmod(size, per_instance)
+    if rest or instances > question.system.size:
+        return 0
+    starts = [group[0] for group in question.groups]
+    side_by_side = question.groups == tuple(tuple(range(start, start + size)) for start in starts)
+    return instances if side_by_side and not any(start % per_instance for start in starts) else 0
 
 
 def _of_ranks(question: Question, fabric: Fabric) -> Question:

@@ -104,6 +104,12 @@ def _degraded(text: str, topology: Topology) -> tuple[tuple[str, str, float], ..
         for a, _ in known:
             near = ", ".join(topology.nodes[node].name for node in topology.neighbours(names[a].id))
             near = f"{a} is joined to {near}"
+        if not topology.links:
+            raise UsageError(
+                f"{topology.name} has no links",
+                cause="--degrade slows a link between devices",
+                try_="--degrade d0-d1=0.5 with -i trn2.48xlarge",
+            )
         first = topology.links[0]
         example = f"{topology.nodes[first.src].name}-{topology.nodes[first.dst].name}"
         raise UsageError(
