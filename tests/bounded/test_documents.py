@@ -246,6 +246,9 @@ def test_the_message_says_what_is_taken() -> None:
     assert [kind.range for kind in (kinds.LEFT_OF_LINK, kinds.UTILISATION, kinds.COST, COUNT)] == [
         "0 or 0.001 to 1,000", "0.001 to 1", "0 to 1e+18", "1 to 9",
     ]  # fmt: skip
+    assert [kind.range for kind in (kinds.AWAITED, kinds.LATE, kinds.PERCENT)] == [
+        "1 ns to 100,000 s", "0 to 1,000 s", "0 to 1,000,000%",
+    ]  # fmt: skip
     assert (
         text_of(UsageError, COUNT.checked, 0.5, "count")
         == "count 0.5 is no count\n  cause: it counts, 1 to 9\n  try:   count 3"

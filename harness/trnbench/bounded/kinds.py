@@ -112,9 +112,17 @@ class Number(NamedTuple):
 
     @property
     def range(self) -> str:
-        """ "0 to 4,096", "0 or 0.001 to 60": the bounds, for a message."""
-        least = f"0 or {self.smallest:g}" if self.smallest else _plain(self.least)
-        return f"{least} to {_plain(self.most)}"
+        """ "0 to 4,096", "0 or 0.001 to 60", "1 ns to 100,000 s": the bounds, for a message."""
+        least = f"0 or {self.smallest:g}" if self.smallest else self._bound(self.least)
+        return f"{least} to {self._bound(self.most)}"
+
+    def _bound(self, value: float) -> str:
+        """With the largest unit that is no larger, where a unit is required."""
+        fitting = [(float(factor), unit) for unit, factor in self.units.items() if float(factor) <= value]
+        if "" in self.units or not fitting:
+            return _plain(value)
+        factor, unit = max(fitting)
+        return f"{_plain(value / factor)}{unit}" if unit == "%" else f"{_plain(value / factor)} {unit}"
 
     def error(self, given: object, name: str, example: str = "") -> UsageError:
         """What to say of `given` under `name`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trnbench import ExitCode, NothingSelected, Session, UsageError
+from trnbench import ExitCode, NothingSelected, Session, UsageError, item_bytes
 from trnbench.bounded import kinds
 from trnbench.run.output_file import check_writable, write_whole
 from trnbench.run.render import find_page, render_page
@@ -16,6 +16,7 @@ from trnbench_steps.job import Task
 from trnbench_steps.paths import TYPES
 from trnbench_steps.plan import api
 from trnbench_steps.plan.composed import Why
+from trnbench_steps.plan.goal import Goal
 from trnbench_steps.plan.pareto import pareto
 
 
@@ -52,7 +53,7 @@ def plan(
         raise NothingSelected(
             f"no layout of {planned.goal.model.name} is feasible",
             cause="all were refused, each with its reason above",
-            try_=_remedies({each.why for each in planned.refused}),
+            try_=_remedies(planned.goal, {each.why for each in planned.refused}),
         )
     if not planned.banded and not allow_no_evidence:
         raise NothingSelected(
@@ -68,15 +69,13 @@ def plan(
     return ExitCode.OK
 
 
-_REMEDIES = (
-    ("a longer --tpot, --ttft or --days", {Why.SLOW}),
-    ("a smaller --type weights", {Why.SLOW, Why.FITS}),
-)
-
-
-def _remedies(whys: set[Why]) -> str:
-    """What helps against any of these reasons."""
-    ways = [remedy for remedy, against in _REMEDIES if whys & against]
+def _remedies(goal: Goal, whys: set[Why]) -> str:
+    """What helps `goal` against any of these reasons."""
+    limits = {"--tpot": goal.tpot_s, "--ttft": goal.ttft_s, "--days": goal.days}
+    kept = [option for option, limit in limits.items() if limit]
+    ways = [f"a longer {' or '.join(kept)}"] if kept and Why.SLOW in whys else []
+    if whys & {Why.SLOW, Why.FITS} and min(map(item_bytes, goal.weights)) > 1:
+        ways.append("--type weights=fp8")
     return ", ".join([*ways, "or another -i"]) if ways else "another -i"
 
 

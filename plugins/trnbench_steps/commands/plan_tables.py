@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from trnbench.errors import listed
 from trnbench.facts.units import percent, show
 from trnbench.results.json import plain
 from trnbench.terminal.cell import Column
@@ -42,6 +43,7 @@ def show_plan(registry: Registry, plan: Plan, *, top: int, any_evidence: bool, f
                 "flips": [{**plain(each), "sentence": each.sentence} for each in turning],
                 "refused": plan.refused,
                 "without_price": plan.without_price,
+                "unused_prices": plan.unused,
                 "steps": plan.steps,
                 "beaten": plan.beaten,
             }
@@ -201,6 +203,9 @@ def _remarks(plan: Plan, turning: Sequence[Flip]) -> list[str]:
         )
     if plan.without_price:
         lines.append(f"No price is given for {', '.join(plan.without_price)}.")
+    if plan.unused:
+        rows = listed([f"{each.instance} (line {each.line})" for each in plan.unused], "row")
+        lines.append(f"No system has the name of these prices: {rows}. `trnbench list instances` names all.")
     whys = Counter(str(each.why) for each in plan.refused)
     refused = "; refused: " + ", ".join(f"{count} {why}" for why, count in whys.items()) if whys else ""
     beaten = f"; {plan.beaten:,} more are beaten without their exchange" if plan.beaten else ""

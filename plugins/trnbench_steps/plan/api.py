@@ -12,7 +12,7 @@ from trnbench import System, UsageError, load_registry
 from trnbench.run.selection import Selection, choose_instances
 from trnbench_steps.job import Task, check_dtype
 from trnbench_steps.model import Model
-from trnbench_steps.plan.goal import COLUMNS, By, Goal, Price, read_prices
+from trnbench_steps.plan.goal import COLUMNS, By, Goal, Price, check_prices, read_prices
 from trnbench_steps.plan.search import Plan, search
 from trnbench_steps.shipped_models import model_of
 
@@ -53,6 +53,8 @@ def plan(
             try_=f"--prices prices.csv, with the columns {','.join(COLUMNS)}",
         )
     systems = systems_of(registry, wanted, tuple(instances), facts)
+    if wanted.by is By.DOLLARS:
+        check_prices(registry, known, systems)
     return search(registry, wanted, systems, known, told)
 
 

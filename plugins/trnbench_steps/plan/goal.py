@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from trnbench import Nearest, UsageError
 from trnbench.bounded import TABLE, kinds, read_file
-from trnbench.errors import BadInput
+from trnbench.errors import BadInput, listed
 from trnbench.facts.table import near
 from trnbench.record import Record
 from trnbench_steps.job import LENGTH, Job, Recompute, Task, check_job
@@ -327,6 +327,24 @@ def price_of(registry: Registry, prices: Sequence[Price], system: System) -> Pri
         _, parent = registry.instance(system.instance.parent)
         own = cheapest(prices, (parent.name, *parent.aliases))
     return own
+
+
+def check_prices(registry: Registry, prices: Sequence[Price], systems: Sequence[System]) -> None:
+    """Raises `UsageError` where no row is about any of the systems: by dollars they have no order."""
+    if any(price_of(registry, prices, system) for system in systems):
+        return
+    priced = listed(dict.fromkeys(price.instance for price in prices), "instance")
+    raise UsageError(
+        "no price is of a system that is planned",
+        cause=f"prices are of {priced}; planned: {listed([each.name for each in systems], 'system')}",
+        try_=f"a row of {systems[0].name}, or --by throughput" if systems else "another -i",
+    )
+
+
+def unnamed(registry: Registry, prices: Sequence[Price]) -> tuple[Price, ...]:
+    """Rows whose instance no plugin describes: misspelt, or of another maker."""
+    names = registry.instance_names(aliases=True)
+    return tuple(price for price in prices if price.instance.partition(":")[0] not in names)
 
 
 def _names(system: System) -> tuple[str, ...]:

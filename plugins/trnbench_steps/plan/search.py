@@ -15,7 +15,17 @@ from trnbench_steps.job import Job, Recompute
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan.composed import Composed, Refusal, Steps, Why
 from trnbench_steps.plan.demand import Serving, layouts, neighbours, words
-from trnbench_steps.plan.goal import By, Expected, Goal, Price, Within, check_goal, hourly, price_of
+from trnbench_steps.plan.goal import (
+    By,
+    Expected,
+    Goal,
+    Price,
+    Within,
+    check_goal,
+    hourly,
+    price_of,
+    unnamed,
+)
 from trnbench_steps.plan.pareto import Option, Refused, cost_by
 
 if TYPE_CHECKING:
@@ -74,7 +84,8 @@ MILLION = 1e6
 
 class Plan(Record, kw_only=True):
     """`options` in their order, those that have a band before those that have none; `refused` in that of the
-    search. `without_price` names systems that no row of the prices is about. `steps`: that were put together.
+    search. `without_price` names systems that no row of the prices is about; `unused` rows name no instance.
+    `steps`: that were put together.
     `beaten`: layouts of training that take longer without what is exchanged at the end of a step than the
     best of their system with it.
     """
@@ -83,6 +94,7 @@ class Plan(Record, kw_only=True):
     options: tuple[Option, ...]
     refused: tuple[Refused, ...]
     without_price: tuple[str, ...] = ()
+    unused: tuple[Price, ...] = ()
     steps: int = 0
     beaten: int = 0
 
@@ -114,6 +126,7 @@ def search(
         options=tuple(sorted(work.options.values(), key=lambda each: place(each, goal.by))),
         refused=tuple(work.refused.values()),
         without_price=tuple(sorted(name for name, price in work.prices.items() if known and price is None)),
+        unused=unnamed(registry, known),
         steps=work.steps.count,
         beaten=len(work.beaten),
     )

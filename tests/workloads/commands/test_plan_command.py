@@ -52,6 +52,26 @@ def test_the_answer_comes_first() -> None:
     )
 
 
+def test_prices_of_other_systems_give_no_order(tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_text(PRICES.replace("trn1.2xlarge", "trn1.3xlarge"))
+    assert refusal(typed("-q", "plan", *SMALL, *ON, "--prices", "prices.csv")) == (
+        "error: no price is of a system that is planned\n"
+        "  cause: prices are of trn1.3xlarge; planned: trn1.2xlarge\n"
+        "  try:   a row of trn1.2xlarge, or --by throughput\n"
+    )
+    result = typed("-q", "plan", *SMALL, *ON, "--prices", "prices.csv", "--by", "throughput")
+    assert "No price is given for trn1.2xlarge." in result.stdout
+
+
+def test_a_row_of_no_system_is_named(tmp_path: Path) -> None:
+    other = "trn1.2xlrage,us-east-1,on demand,1.34,2026-01-01\n"
+    (tmp_path / "prices.csv").write_text(PRICES + other)
+    words = ("-q", "plan", *SMALL, *ON, "--prices", "prices.csv")
+    said = " ".join(typed(*words).stdout.split())
+    assert "No system has the name of these prices: trn1.2xlrage (line 3)." in said
+    assert [row["line"] for row in plan(*words[2:])["unused_prices"]] == [3]
+
+
 def test_a_demand_in_twelve_lines_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trnbench.terminal.screen.columns_of", lambda _: 80)
     words = ("-q", "plan", "pythia-70m", *ON, *DEMAND, "--prices", "prices.csv")
@@ -253,9 +273,9 @@ def test_a_plan_that_nothing_fits_into_says_which_limit() -> None:
     assert result.exit_code == 5
     assert "a token, allowed are 1 µs" in result.stdout
     assert "error: no layout of pythia-70m is feasible\n  cause: all were refused" in result.stderr
-    assert result.stderr.endswith(
-        "  try:   a longer --tpot, --ttft or --days, a smaller --type weights, or another -i\n"
-    )
+    assert result.stderr.endswith("  try:   a longer --tpot, --type weights=fp8, or another -i\n")
+    smallest = typed("-q", "plan", *SMALL, *ON, "--tpot", "1us", "--type", "weights=fp8")
+    assert smallest.stderr.endswith("  try:   a longer --tpot, or another -i\n")
     untimed = typed("-q", "plan", *SMALL, "-i", "h100-sxm", "--tpot", "20ms")
     assert "cannot be timed" in untimed.stdout
     assert untimed.stderr.endswith("  try:   another -i\n")
