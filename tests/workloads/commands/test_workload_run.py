@@ -97,17 +97,26 @@ def test_a_system_that_steps_cannot_run_on_is_refused_with_a_way_out(store: Path
 
 def test_a_table_shows_the_axes_that_differ_and_the_parts_beside_each_other(store: Path) -> None:
     words = ("workload", "run", *STEP, "-i", "trn1.32xlarge", "-a", "batch=1,8")
-    table = invoke(store, *words).stdout
+    table, _, idle = invoke(store, *words).stdout[:-1].rpartition("\n")
     head, first, second, sentence = table.splitlines()
     assert head.split()[:3] == ["batch", "ms", "expect"]
     assert [line.split()[0] for line in (first, second)] == ["1", "8"]
     assert sentence == "llama-3.2-1b-decode, kv 512, bf16, tp 8, on trn1.32xlarge."
+    assert idle == (
+        "24 of 32 cores of trn1.32xlarge have nothing to do: --tp or --dp uses them, "
+        "and `trnbench plan` finds how."
+    )
     shown = invoke(store, *words, "--explain").stdout
-    assert shown.startswith(f"{table}\nsystem ")
+    assert shown.startswith(f"{table}\n\nsystem ")
     rest = shown.splitlines()
     parts = [line.split("  ")[0] for line in rest[rest.index("Parts") + 3 :]]
     assert parts[: parts.index("all")] == [part for part in parts if part in shown][: parts.index("all")]
     assert "constants fitted on" in shown
+
+
+def test_a_layout_on_every_core_leaves_none_idle(store: Path) -> None:
+    words = ("workload", "run", *STEP, "-i", "trn1.32xlarge", "-a", "tp=32,8")
+    assert "nothing to do" not in invoke(store, *words).stdout
 
 
 def test_both_tables_of_a_prompt_have_the_same_digits_of_tokens_per_second(store: Path) -> None:

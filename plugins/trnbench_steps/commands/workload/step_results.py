@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Measurement, expected_time, least_time, nearness_of, percent, show
+from trnbench.errors import counted
 from trnbench.terminal.cell import Column
 from trnbench.terminal.outcome import Ended, none_ran
 from trnbench.terminal.output import emit, emit_json, paragraph, say, write
@@ -45,6 +46,8 @@ def tell_steps(
             show_results(results_of(done, RATE), format, (*LAYOUT_AXES, *PATHS))
         if format == "csv" or explain:
             _tables(records, done.measurements, format)
+        elif idle := _idle(records):
+            paragraph(idle)
         say(f"run {done.id} in {ended.store}" + (f", report {target}" if target else ""), level=0)
     if done.interrupted:
         left = len(planned.cases) - len(done.measurements)
@@ -88,7 +91,7 @@ def _tables(records: list[dict[str, Any]], cases: tuple[Measurement, ...], forma
         Column("time_s", "time", "right", seconds, keep=3),
         Column("otherwise_s", "unfused or native", "right", seconds, keep=2),
         Column("expect", "expect", "right", keep=2),
-        Column("tokens_per_s", "tokens/s", "right", _per_second, keep=2),
+        Column("tokens_per_s", "token/s", "right", _per_second, keep=2),
         Column("mfu", "MFU", "right", percent),
         Column("mbu", "MBU", "right", percent),
         Column("device", "memory of a device", "right", size),
@@ -164,6 +167,18 @@ def _parts(records: list[dict[str, Any]], axes: list[str], format: str) -> None:
 def _head(record: dict[str, Any], records: list[dict[str, Any]], axes: list[str]) -> str:
     told = [f"{name}={record[name]}" for name in axes if len({each.get(name) for each in records}) > 1]
     return " ".join([str(record["system"]), *told])
+
+
+def _idle(records: list[dict[str, Any]]) -> str:
+    """Cores that a layout leaves without work, and what uses them; empty where it leaves none."""
+    laid = sorted((each for each in records if "cores" in each), key=lambda each: int(each["ranks"]))
+    idle = {each["system"]: (each["cores"] - each["ranks"], each["cores"]) for each in laid}
+    told = [f"{free:,} of {cores:,} cores of {system}" for system, (free, cores) in idle.items() if free]
+    if not told:
+        return ""
+    more = f" and of {counted(len(told) - 3, 'other system')}" if len(told) > 3 else ""
+    remedy = "--tp or --dp uses them, and `trnbench plan` finds how"
+    return f"{', '.join(told[:3])}{more} have nothing to do: {remedy}."
 
 
 def _remarks(records: list[dict[str, Any]]) -> list[str]:
