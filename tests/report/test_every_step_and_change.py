@@ -195,7 +195,7 @@ def test_a_row_says_time_band_rate_and_what_takes_most(stored: Run) -> None:
         numbers.show(0.02 * factor, "s").split(numbers.NBSP)[0] for factor in (0.8187307531, 1.105170918)
     )
     told = "collectives: 50.0 % host: 30.0 % matrix work: 20.0 % collectives 50.0 %"
-    assert f"{quick.case.instance} {low}–{high} ms kernel 20 ms E 800 tokens/s {told}" in text
+    assert f"{quick.case.instance} {low}–{high} ms kernel 20 ms E 800 token/s {told}" in text
     assert text.index(quick.case.instance) < text.index(stored.measurements[0].case.instance)
 
 

@@ -95,7 +95,7 @@ def answer(goal: Goal, option: Option) -> str:
         if goal.ttft_s and option.first is not None:
             first = option.first
             sentence += f", {show(first.time_s, 's')} to the first ({_span(first) or 'no band'})"
-    sentence += f", {_count(option.tokens_per_s)} tokens/s"
+    sentence += f", {_count(option.tokens_per_s)} token/s"
     if option.dollars is not None and option.dollars_per_hour is not None:
         of = "in all" if goal.training else "per M tokens"
         sentence += f", ${_dollars(option.dollars_per_hour)} an hour, ${_dollars(option.dollars)} {of}"
@@ -124,7 +124,7 @@ def _columns(plan: Plan) -> list[Column | str]:
         columns.append(Column("dollars_per_hour", "$/h", "right", _dollars, keep=6))
         columns.append(Column("dollars", "$" if goal.training else "$/M", "right", _dollars, keep=6))
     columns += [
-        Column("tokens_per_s", "tokens/s", "right", _count, keep=3),
+        Column("tokens_per_s", "token/s", "right", _count, keep=3),
         Column("tokens_per_s_device", "a device", "right", _count, keep=5 if not priced else 1),
         Column("limit", "limited by"),
         Column("of_documents", "of documents' best", "right", percent),
