@@ -145,7 +145,7 @@ def test_the_command_is_of_the_very_case(
 @pytest.mark.parametrize(
     ("family", "tags", "said"),
     [
-        ("collective", [], "trnbench fabric sensitivity all_gather -i trn2 --size 4096 --facts=b.toml"),
+        ("collective", [], "trnbench fabric sensitivity all_gather -i trn2 -b 4096 --facts=b.toml"),
         ("collective", ["groups"], ""),
         ("moe", [], ""),
     ],

@@ -135,6 +135,7 @@ _LINKS: dict[str, dict[str, Any]] = {
         "help": "The system; a cluster takes a size: trn1-ultracluster:64.",
     }
 }
+_ONE_SIZE: dict[str, dict[str, Any]] = {**_LINKS, "minbytes": {"help": "The message.  [default: 64M]"}}
 _FABRIC = Branch(
     """Ask the links of a system: collectives, pairs, cuts, and what is assumed.
 
@@ -175,10 +176,12 @@ _FABRIC = Branch(
             there and back, and half their time). Or it is bisection (every rank exchanges with the one half
             the ranks away) or incast (more and more ranks send to one).
             """,
-            f"pattern size {SWEEP} sender receiver show all {LINKS} {TABLE}",
+            f"pattern {SWEEP} sender receiver show all {LINKS} {TABLE}",
             {
                 **_LINKS,
-                "size": {"help": "Of each message, but in a ping-pong."},
+                "minbytes": {
+                    "help": "The message; in a ping-pong the smallest.  [default: 64M; in a ping-pong 8]"
+                },
                 "all": {"help": "Every rank of a matrix, however many."},
             },
         ),
@@ -188,8 +191,8 @@ _FABRIC = Branch(
 
             `-i trn1-ultracluster` goes from 2 instances to all of them, 30,000 devices.
             """,
-            f"collective size algorithm counts {LINKS} {TABLE}",
-            _LINKS,
+            f"collective minbytes algorithm counts {LINKS} {TABLE}",
+            _ONE_SIZE,
         ),
         "links": Leaf(
             "trnbench_emulator.commands.fabric.collective:links",
@@ -197,14 +200,14 @@ _FABRIC = Branch(
 
             Load is the share of what the link could have carried in the whole time.
             """,
-            f"collective size algorithm group top all {LINKS} {TABLE}",
-            {**_LINKS, "all": {"help": "Every link that carries something."}},
+            f"collective minbytes algorithm group top all {LINKS} {TABLE}",
+            {**_ONE_SIZE, "all": {"help": "Every link that carries something."}},
         ),
         "sensitivity": Leaf(
             "trnbench_emulator.commands.fabric.collective:sensitivity",
             "How the answer moves over the range of each assumption and each reading of the documents.",
-            f"collective size algorithm {LINKS} {TABLE}",
-            _LINKS,
+            f"collective minbytes algorithm {LINKS} {TABLE}",
+            _ONE_SIZE,
         ),
         "algorithms": Leaf(
             "trnbench_emulator.commands.fabric.algorithms:algorithms",

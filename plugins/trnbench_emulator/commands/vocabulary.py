@@ -218,7 +218,6 @@ WORDS = Table(
             metavar="auto|best|NAME",
             shown="auto",
         ),
-        word("-s --size", "The message.", kinds.MESSAGE, shown="64M"),
         word("-b --minbytes", "The smallest message, or the only one.  [default: 8]", kinds.MESSAGE),
         word("-e --maxbytes", "The largest message.  [default: what -b says, else 1G]", kinds.MESSAGE),
         word("-f --stepfactor", "From size to size.", kinds.STEP_FACTOR, shown=2.0, rare=True),
@@ -268,6 +267,7 @@ WORDS = Table(
     base=CORE,
     old=(
         OldSpelling("-a", "--algorithm {}", "algorithm"),
+        *(OldSpelling(flag, "-b {}", "minbytes") for flag in ("-s", "--size")),
         OldSpelling("--straggler", "--degrade {}", "degrade"),
         OldSpelling("--skew", "--shares {}", "shares"),
         OldSpelling("--replica-groups", "--group {}", "group"),

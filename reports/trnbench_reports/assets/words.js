@@ -104,5 +104,5 @@ const repeats = (run, each) => {
 const sensitivity = (run, each) => {
   const { kernel, family, instance, point, tags } = each.case;
   if (family !== "collective" || tags.includes("groups") || !("waterfall_s" in each.detail)) return "";
-  return ["trnbench", "fabric", "sensitivity", kernel, "-i", instance, ...(point.size ? ["--size", String(point.size)] : []), ...factsOf(run)].map(quoted).join(" ");
+  return ["trnbench", "fabric", "sensitivity", kernel, "-i", instance, ...(point.size ? ["-b", String(point.size)] : []), ...factsOf(run)].map(quoted).join(" ");
 };

@@ -126,6 +126,12 @@ class TestTable:
         assert float(least) == pytest.approx(low * 1e6, rel=0.01)
         assert float(most) == pytest.approx(high * 1e6, rel=0.01)
 
+    def test_a_misspelt_type_is_refused_with_what_to_type(self) -> None:
+        result = invoke("run", "all_reduce", "-i", TRN2, "-b", "1M", "-d", "bf61")
+        assert result.exit_code == 2
+        assert result.stderr.startswith("error: unknown dtype 'bf61'\n  cause: did you mean bf16")
+        assert result.stderr.endswith("  try:   -d bf16\n")
+
     def test_what_is_published_at_another_size_stands_in_parentheses(self) -> None:
         note = "in parentheses: published at another size or number of ranks"
         for size, at in (("64M", ""), ("1K", "1 GiB, 64 ranks")):
@@ -322,7 +328,7 @@ def test_the_installed_command_end_to_end(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert len(parsed(done.stdout)[0]) == 28
     bad = subprocess.run(
-        [command(), "fabric", "links", "all_reduce", "-i", "trn2", "-s", "1M"],
+        [command(), "fabric", "links", "all_reduce", "-i", "trn2", "-b", "1M"],
         capture_output=True,
         text=True,
         check=False,

@@ -19,7 +19,7 @@ DEVICES = ("--ranks", "device")
 class TestProbes:
     def test_the_matrix_of_a_torus_is_symmetric_and_knows_hops(self) -> None:
         pairs = {
-            (row["src"], row["dst"]): row for row in rows("probe", "matrix", "-i", TRN1, "-s", "1G", *DEVICES)
+            (row["src"], row["dst"]): row for row in rows("probe", "matrix", "-i", TRN1, "-b", "1G", *DEVICES)
         }
         assert len(pairs) == 16 * 15
         for (a, b), row in pairs.items():
@@ -29,12 +29,12 @@ class TestProbes:
         assert pairs["d0", "d10"]["latency_s"] > pairs["d0", "d1"]["latency_s"]
 
     def test_bisection_stays_below_the_narrowest_cut_and_comes_near(self) -> None:
-        (row,) = rows("probe", "bisection", "-i", TRN2, "-s", "1G", *DEVICES)
+        (row,) = rows("probe", "bisection", "-i", TRN2, "-b", "1G", *DEVICES)
         assert 0.9 < row["share"] <= 1
         assert row["cut_gb_s"] == pytest.approx(2048)
 
     def test_incast_is_bound_by_what_the_target_takes_in(self) -> None:
-        found = rows("probe", "incast", "-i", TRN2, "-s", "1G", *DEVICES)
+        found = rows("probe", "incast", "-i", TRN2, "-b", "1G", *DEVICES)
         assert [row["senders"] for row in found] == [1, 2, 4, 8, 15]
         assert all(row["total_gb_s"] <= 1024.0 + 1e-6 for row in found)  # four links of 256 GB/s
         assert found[-1]["total_gb_s"] > 950
@@ -47,14 +47,14 @@ class TestProbes:
         assert {row["evidence"] for row in found} == {"emulated"}
 
     def test_links_carry_what_they_are_said_to_the_busiest_first(self) -> None:
-        found = rows("links", "all_reduce", "-i", "u-trn2x64", "-s", "1G", "--all")
+        found = rows("links", "all_reduce", "-i", "u-trn2x64", "-b", "1G", "--all")
         loads = [row["load"] for row in found]
         assert loads == sorted(loads, reverse=True)
         assert 0 < loads[0] <= 1 + 1e-9
         assert len(rows("links", "all_reduce", "-i", "u-trn2x64", "--top", "3")) == 3
 
     def test_sensitivity_moves_each_assumption_and_reading(self) -> None:
-        found = rows("sensitivity", "all_reduce", "-i", "trn3-gen2-ultraserver", "-s", "1M")
+        found = rows("sensitivity", "all_reduce", "-i", "trn3-gen2-ultraserver", "-b", "1M")
         names = {str(row["what"]) for row in found}
         assert {"neuronswitch-latency", "neuronlink-direction", "trn3-links"} <= names
         changes = [abs(row["change"]) for row in found]
@@ -80,11 +80,11 @@ class TestProbes:
 
 
 def test_starts_inside_a_graph_are_moved_through_their_range() -> None:
-    found = rows("sensitivity", "all_reduce", "-i", TRN1, "-s", "8K", "--context", "graph")
+    found = rows("sensitivity", "all_reduce", "-i", TRN1, "-b", "8K", "--context", "graph")
     moved = {(row["what"], row["setting"]) for row in found}
     assert {("graph start share", "0.14"), ("graph start share", "0.47")} <= moved
     assert not any(
-        "start" in str(row["what"]) for row in rows("sensitivity", "all_reduce", "-i", TRN1, "-s", "8K")
+        "start" in str(row["what"]) for row in rows("sensitivity", "all_reduce", "-i", TRN1, "-b", "8K")
     )
 
 

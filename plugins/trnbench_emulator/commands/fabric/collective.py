@@ -12,7 +12,7 @@ from trnbench.terminal.cell import Column, Columns
 from trnbench.terminal.output import emit, say
 from trnbench_emulator.commands.fabric.cells import EVIDENCE, TIME, say_about, two_places
 from trnbench_emulator.commands.fabric.options import fabric_of
-from trnbench_emulator.commands.fabric.question import groups_of, shown
+from trnbench_emulator.commands.fabric.question import groups_of, message, shown
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.sensitivity import sensitivity as shifts_of
 
@@ -22,14 +22,14 @@ def scale(
     /,
     *,
     collective: str,
-    size: int,
+    minbytes: int | None,
     algorithm: str,
     counts: str | None,
     format: str,
     **options: Any,
 ) -> None:
     """A collective on more and more ranks: instances of a cluster, or devices of one system."""
-    whole = fabric_of(state, options)
+    size, whole = message(minbytes), fabric_of(state, options)
     steps = _counts(counts, whole.system.size if whole.clustered else whole.size)
     rows: list[dict[str, Any]] = []
     for count in steps:
@@ -88,10 +88,10 @@ def _counts(text: str | None, most: int) -> list[int]:
 
 
 def sensitivity(
-    state: Session, /, *, collective: str, size: int, algorithm: str, format: str, **options: Any
+    state: Session, /, *, collective: str, minbytes: int | None, algorithm: str, format: str, **options: Any
 ) -> None:
     """How the answer moves over the range of each assumption and each reading of the documents."""
-    fabric = fabric_of(state, options)
+    size, fabric = message(minbytes), fabric_of(state, options)
     base, shifts = shifts_of(fabric.question(collective, size, algorithm=algorithm))
     rows: list[dict[str, object]] = [
         {
@@ -123,7 +123,7 @@ def links(
     /,
     *,
     collective: str,
-    size: int,
+    minbytes: int | None,
     algorithm: str,
     group: tuple[str, ...],
     top: int,
@@ -132,7 +132,7 @@ def links(
     **options: Any,
 ) -> None:
     """What every link carries during one collective, the busiest first."""
-    fabric = fabric_of(state, options)
+    size, fabric = message(minbytes), fabric_of(state, options)
     groups = groups_of(fabric, group)
     result = ask(fabric.question(collective, size, algorithm=algorithm, groups=groups))
     rows = [

@@ -26,7 +26,7 @@ from trnbench_emulator.commands.fabric.cells import (
     two_places,
 )
 from trnbench_emulator.commands.fabric.options import fabric_of
-from trnbench_emulator.commands.fabric.question import shown, sweep
+from trnbench_emulator.commands.fabric.question import message, shown, sweep
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.question import HALVES, INCAST, PING_PONG, SEND
 
@@ -45,10 +45,10 @@ MOST_RANKS = 16
 
 
 _TAKEN = {
-    "matrix": ("size", "show", "every"),
+    "matrix": ("minbytes", "show", "every"),
     "pingpong": ("minbytes", "maxbytes", "stepfactor", "src", "dst"),
-    "bisection": ("size",),
-    "incast": ("size", "dst"),
+    "bisection": ("minbytes",),
+    "incast": ("minbytes", "dst"),
 }
 """Options of their own."""
 
@@ -65,9 +65,11 @@ def probe(state: Session, /, *, pattern: str, **options: Any) -> None:
     patterns[pattern](state, **options)
 
 
-def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str, **options: Any) -> None:
+def matrix(
+    state: Session, /, *, minbytes: int | None, show: str, every: bool, format: str, **options: Any
+) -> None:
     """Latency and bandwidth between every two ranks, one pair at a time."""
-    _positive(size)
+    size = _size(minbytes)
     fabric = fabric_of(state, options)
     network = fabric.network
     ranks = list(range(network.size if every else min(network.size, MOST_RANKS)))
@@ -93,9 +95,9 @@ def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str,
     emit(table, columns, format, title=f"{fabric.system.name}: {unit}, row sends to column")
 
 
-def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> None:
+def bisection(state: Session, /, *, minbytes: int | None, format: str, **options: Any) -> None:
     """Every rank exchanges with the one half the ranks away, held against the narrowest cut."""
-    _positive(size)
+    size = _size(minbytes)
     fabric = fabric_of(state, options)
     answer = ask(fabric.question(HALVES, size))
     n = fabric.network.size
@@ -130,10 +132,10 @@ def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> N
     emit(rows, columns, format)
 
 
-def incast(state: Session, /, *, size: int, dst: int | None, format: str, **options: Any) -> None:
+def incast(state: Session, /, *, minbytes: int | None, dst: int | None, format: str, **options: Any) -> None:
     """More and more ranks send to one at the same time."""
     target = dst or 0
-    _positive(size)
+    size = _size(minbytes)
     fabric = fabric_of(state, options)
     n = fabric.network.size
     _several(fabric, "nobody is there to send to it")
@@ -215,11 +217,11 @@ def _busiest(answer: Answer) -> tuple[str, float | None]:
     return f"{link.src} > {link.dst}", link.utilisation
 
 
-def _positive(size: int) -> None:
-    if size < 1:
-        raise UsageError(
-            f"a message of {size} bytes cannot be sent", cause="it is 1 byte or more", try_="-s 64M"
-        )
+def _size(minbytes: int | None) -> int:
+    """Bytes of the one message. Raises `UsageError` for none."""
+    if minbytes == 0:
+        raise UsageError("a message of 0 bytes cannot be sent", cause="it is 1 byte or more", try_="-b 64M")
+    return message(minbytes)
 
 
 def _several(fabric: Fabric, why: str) -> None:

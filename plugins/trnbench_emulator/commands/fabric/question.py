@@ -179,6 +179,14 @@ SMALLEST, LARGEST = 8, 2**30
 """Bytes of a sweep for which neither end is given."""
 
 
+USUAL = 64 * 2**20
+
+
+def message(minbytes: int | None) -> int:
+    """Bytes where one size is asked about."""
+    return USUAL if minbytes is None else minbytes
+
+
 def sweep(first: int | None, last: int | None, factor: float, step: int | None) -> Iterator[int]:
     """`first`, then times `factor` (or plus `step` bytes) up to `last`; one size where only `first` is given.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from trnbench import Session
-from trnbench.errors import UsageError
+from trnbench.errors import UnknownName, UsageError
 from trnbench.facts.fact import Direction, Scope
 from trnbench.facts.units import show
 from trnbench.kernels.work import Extent, item_bytes, peak_factor
@@ -200,7 +200,10 @@ def _record(collective: str, sweeps: Sequence[_Sweep]) -> dict[str, Any]:
 
 def _whole(sizes: list[int], dtype: str, collective: str) -> list[float]:
     """Sizes in whole elements, none twice. Raises UsageError below one."""
-    item = item_bytes(dtype)
+    try:
+        item = item_bytes(dtype)
+    except UnknownName as error:
+        raise UnknownName("dtype", error.name, error.known, try_="-d bf16") from None
     if sizes[0] < item:
         raise UsageError(
             f"{sizes[0]} B is less than one {dtype} element",
