@@ -65,8 +65,8 @@ class Sweep(Record, kw_only=True):
             return UsageError(what, cause=cause, try_=try_)
 
         if number < axis.least:
-            least = f"{axis.least:g}"
-            raise wrong("too small", f"axis {axis.name} starts at {least}", f"-a {axis.name}={least}")
+            usual = axis.values[0] if axis.values else f"{axis.least:g}"
+            raise wrong("too small", f"axis {axis.name} starts at {axis.least:g}", f"-a {axis.name}={usual}")
         if number > MAX_NUMBER:
             largest = axis.values[-1] if axis.values else 4096
             raise wrong("too large", "an axis ends at 2^62", f"-a {axis.name}={largest}")

@@ -31,6 +31,14 @@ def test_a_point_is_filled_up_with_the_default_sweep() -> None:
     assert (told["kernel"], told["flops"]) == ("gemm_blocked", 2 * 1024**3)
 
 
+def test_a_value_that_is_too_small_is_refused_with_one_that_runs() -> None:
+    refused = call("run", "gemm_blocked", *TRN2, "--arg", "size=0")
+    assert refused.exit_code == 2
+    *_, word = refused.stderr.split()
+    assert refused.stderr.endswith(f"  try:   --arg {word}\n")
+    assert call("run", "gemm_blocked", *TRN2, "--arg", word).exit_code == 0
+
+
 @pytest.mark.parametrize(
     "words",
     [

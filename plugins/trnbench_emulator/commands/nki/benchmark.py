@@ -66,7 +66,13 @@ def point_of(kernel: Kernel, texts: Sequence[str]) -> dict[str, Value]:
             raise UnknownName(f"axis of {kernel.name}", sweep.axis, names, try_="--arg AXIS=VALUE")
         if [each.axis for each in sweeps].count(sweep.axis) > 1:
             raise UsageError(f"--arg {sweep.axis} is given twice", try_="keep one of them")
-        if len(typed := sweep.values(axis)) != 1:
+        try:
+            typed = sweep.values(axis)
+        except UsageError as error:  # an axis is typed otherwise here
+            raise UsageError(
+                error.what, cause=error.cause, try_=error.try_.replace("-a ", "--arg ")
+            ) from None
+        if len(typed) != 1:
             raise UsageError(
                 f"--arg {text} gives {len(typed)} values",
                 cause="one point is run at a time",
