@@ -141,14 +141,24 @@ class UsageError(TrnbenchError):
 
 
 class UnknownName(UsageError):
-    """`name` is no known `kind` ("instance", "kernel", …); `cause` says why where nearness is no reason."""
+    """`name` is no known `kind` ("instance", "kernel", …); `cause` says why where nearness is no reason.
+
+    `known` is shown sorted, or with `ordered` as it comes.
+    """
 
     def __init__(
-        self, kind: str, name: str, known: Iterable[str], *, try_: str = "", cause: str = ""
+        self,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        *,
+        try_: str = "",
+        cause: str = "",
+        ordered: bool = False,
     ) -> None:
         from difflib import get_close_matches
 
-        known = sorted(known)
+        known = list(known) if ordered else sorted(known)
         near = get_close_matches(name, known, n=3, cutoff=0.5)
         listed = near or known[:12]
         nearest = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(listed)}"

@@ -154,3 +154,14 @@ def test_what_was_asked_for_is_no_difference_of_the_machine() -> None:
     settings = [{"selection": {"kernels": [name]}, "seed": seed} for name, seed in (("gemm", 1), ("*", 2))]
     found = compared(run_of(one, settings=settings[0]), run_of(one, id="b", settings=settings[1]))
     assert found.differs == ("setting seed was 1, is 2",)
+
+
+def test_what_an_imported_run_does_not_say_is_one_line() -> None:
+    one = emulated(case(), 1.0)
+    environment = {f"package_{number}": "1" for number in range(20)}
+    ours = run_of(one, settings={"seed": 1}, environment=environment)
+    imported = run_of(one, id="b", settings={"imported_from": "nccl-tests"})
+    assert compared(ours, imported).differs == (
+        "setting seed, environment package_0, environment package_1 and 18 more are missing",
+        "setting imported_from is new",
+    )

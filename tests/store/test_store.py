@@ -151,7 +151,7 @@ def test_a_run_is_found_by_id_beginning_tag_and_latest(store: Store, run: Run) -
     )
     assert text_of(UnknownName, store.load, "") == (
         "unknown run ''\n"
-        "  cause: known: 20260101-000000-aaaa, 20260101-000000-bbbb, 20270101-000000-cccc, weekly\n"
+        "  cause: known: 20270101-000000-cccc, 20260101-000000-bbbb, 20260101-000000-aaaa, weekly\n"
         "  try:   trnbench runs list"
     )
 

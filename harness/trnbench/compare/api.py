@@ -115,7 +115,8 @@ def found_run(ref: str, store: Store) -> Run:
     except UnknownName as error:
         if Path(ref).is_file():
             return run_of_file(Path(ref))
-        raise UnknownName("run", ref, error.known, try_="trnbench runs list, or a file: ./run.json") from None
+        remedy = "trnbench runs list, or a file: ./run.json"
+        raise UnknownName("run", ref, error.known, try_=remedy, ordered=True) from None
 
 
 def run_of_file(path: Path) -> Run:

@@ -210,7 +210,7 @@ _OF_THE_MOMENT = (READS, "load_average", "neuron_devices_busy", "gpu_notes", "gi
 compared by themselves, whatever else their folder's commit has."""
 
 
-_SHOWN = 60
+_SHOWN, _NAMED = 60, 3
 
 
 def differences(before: Run, now: Run) -> tuple[str, ...]:
@@ -221,12 +221,20 @@ def differences(before: Run, now: Run) -> tuple[str, ...]:
 def _differences(before: Run, now: Run) -> Iterator[str]:
     for name in ("tool_version", "backend", "grade", "policy"):
         yield from _differs(name.replace("_", " "), getattr(before, name), getattr(now, name))
-    yield from _in_mapping("setting", _settings(before), _settings(now))
-    yield from _in_mapping("environment", _lasting(before), _lasting(now))
-    yield from _in_mapping("plugin", _plugins(before), _plugins(now))
-    yield from _in_mapping("system", before.systems, now.systems)
-    for kind, called in (("books", "facts of"), ("topologies", "graph of")):
-        yield from _in_mapping(called, getattr(before, kind), getattr(now, kind))
+    named: list[dict[str, Any]] = [{}, {}]
+    for run, values in zip((before, now), named, strict=True):
+        for called, mapping in (
+            ("setting", _settings(run)),
+            ("environment", _lasting(run)),
+            ("plugin", _plugins(run)),
+            ("system", run.systems),
+            ("facts of", run.books),
+            ("graph of", run.topologies),
+        ):
+            values |= {
+                f"{called} {name}": mapping[name] for name in sorted(mapping) if mapping[name] is not None
+            }
+    yield from _in_mapping(*named)
     if before.fidelity != now.fidelity:
         yield "the emulator's error on published points differs: its model, costs or points changed"
 
@@ -247,17 +255,21 @@ def _plugins(run: Run) -> dict[str, str]:
     }
 
 
-def _in_mapping(called: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    for name in sorted({*before, *now}):
-        yield from _differs(f"{called} {name}", before.get(name), now.get(name))
+def _in_mapping(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """What both have, each with its values; what one lacks in one line, for an imported run lacks most."""
+    for name, value in before.items():
+        if name in now:
+            yield from _differs(name, value, now[name])
+    for how, one, other in (("missing", before, now), ("new", now, before)):
+        if names := [name for name in one if name not in other]:
+            more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+            yield f"{', '.join(names[:_NAMED])}{more} {'are' if len(names) > 1 else 'is'} {how}"
 
 
 def _differs(what: str, before: Any, now: Any) -> Iterator[str]:
     if before == now:
         return
-    if before is None or now is None:
-        yield f"{what} is {'new' if before is None else 'missing'}"
-    elif len(f"{before}{now}") <= 2 * _SHOWN:
+    if len(f"{before}{now}") <= 2 * _SHOWN:
         yield f"{what} was {before}, is {now}"
     else:
         yield f"{what} differs"

@@ -242,8 +242,10 @@ class Store(StoreFile):
             self._caught_up = not older
 
     def _unknown(self, connection: sqlite3.Connection, ref: str) -> UnknownName:
-        known = [row[0] for row in connection.execute("SELECT id FROM runs UNION SELECT tag FROM tags")]
-        return UnknownName("run", ref, known, try_="trnbench runs list")
+        newest = connection.execute("SELECT id FROM runs ORDER BY created DESC, number DESC").fetchall()
+        tags = connection.execute("SELECT DISTINCT tag FROM tags ORDER BY tag").fetchall()
+        known = [row[0] for row in (*newest, *tags)]
+        return UnknownName("run", ref, known, try_="trnbench runs list", ordered=True)
 
     def _inflated(self, content: bytes) -> bytes:
         try:
