@@ -64,7 +64,6 @@ OPTIONS = {
     "--keep": ("runs", "prune"), "--older-than": ("runs", "prune"), "--max-broken": ("validate",),
     "--stepfactor": FABRIC, "--minbytes": FABRIC, "--maxbytes": FABRIC[:-2], "--step": FABRIC,
     "--oversubscription": FABRIC,
-    "--minbytes": ("fabric", "scale", "all_reduce", "-i", "trn1.32xlarge"),
     "--receiver": ("fabric", "probe", "incast", "-i", "trn1.32xlarge"),
     "--sender": ("fabric", "probe", "pingpong", "-i", "trn1.32xlarge"),
     "--top": ("fabric", "links", "all_reduce", "-i", "trn1.32xlarge"),
