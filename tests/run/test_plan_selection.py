@@ -63,6 +63,19 @@ def test_dtypes_drop_what_has_none(lab):
 
 
 @pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("own.py::scale", "trnbench nki run own.py::scale"),
+        ("own.py", "trnbench nki run own.py"),
+        ("llama-3-8b", "trnbench list kernels; models: trnbench workload list"),
+    ],
+)
+def test_what_is_no_kernel_but_a_file_or_a_model_has_its_command(lab, name, remedy):
+    message, _ = message_of(TrnbenchError, lambda: cases(lab, kernels=name))
+    assert message.endswith(f"  try:   {remedy}")
+
+
+@pytest.mark.parametrize(
     ("words", "message", "code"), messages(Path(__file__).parent / "wrong_selections.txt")
 )
 def test_what_an_empty_or_mistaken_selection_says(lab, words, message, code):

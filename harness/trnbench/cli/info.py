@@ -208,7 +208,6 @@ def info(state: Session, /, *, subject: str, policy: str | None, format: str) ->
         if subject in registry.generations:
             registry.instance(subject)  # its refusal names the systems of the generation
         known = [*registry.kernels, *registry.instance_names(aliases=True)]
-        raise UnknownName(
-            "kernel or instance", subject, known, try_="trnbench list kernels, trnbench list instances"
-        )
+        lists = [f"trnbench {each}" for each in ("list kernels", "list instances", "workload list")]
+        raise UnknownName("kernel or instance", subject, known, try_=", ".join(lists))
     emit_sections({"name": subject, "title": title}, title, sections, format)

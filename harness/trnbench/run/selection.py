@@ -273,7 +273,17 @@ def _known(kind: str, pattern: str, known: Iterable[str]) -> None:
         if not any(fnmatchcase(name, pattern) for name in known):
             raise _no_match(kind, pattern, known)
     elif pattern not in known:
-        raise UnknownName(kind, pattern, known, try_=f"trnbench list {_LISTS[kind]}")
+        raise UnknownName(kind, pattern, known, try_=_command(kind, pattern, known))
+
+
+def _command(kind: str, name: str, known: list[str]) -> str:
+    """What to type for a name that is not known: other commands take kernels in files, and models."""
+    if kind == "kernel" and ("::" in name or name.endswith(".py")):
+        return f"trnbench nki run {name}"
+    from difflib import get_close_matches
+
+    alike = kind != "kernel" or get_close_matches(name, known, cutoff=0.5)
+    return f"trnbench list {_LISTS[kind]}" + ("" if alike else "; models: trnbench workload list")
 
 
 _LISTS = {
