@@ -130,6 +130,8 @@ def test_a_name_that_is_no_pages(store: Store) -> None:
         "  cause: -o writes one HTML file, whatever its name, and this one ends in .json\n"
         "  try:   trnbench history --format json > h.json\n"
     )
+    for suffix in ("svg", "png", "pdf", "txt"):
+        assert refusal(invoke("-o", f"h.{suffix}")).endswith("  try:   -o h.html\n")
 
 
 def test_without_the_reports_the_page_is_refused(store: Store) -> None:

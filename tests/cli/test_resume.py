@@ -51,9 +51,9 @@ def test_without_a_store_there_is_nothing_to_resume(tmp_path: Path) -> None:
 
 def test_a_report_that_cannot_be_written_is_met_before_the_work(tmp_path: Path) -> None:
     begun()
-    (tmp_path / "notes.txt").write_text("precious")
-    done = invoke("resume", "-o", "notes.txt")
-    assert done.stderr.startswith("error: notes.txt exists and is no report of trnbench\n")
+    (tmp_path / "notes.html").write_text("precious")
+    done = invoke("resume", "-o", "notes.html")
+    assert done.stderr.startswith("error: notes.html exists and is no report of trnbench\n")
     with Store() as store:
         assert store.list()[0].cases == 2
 

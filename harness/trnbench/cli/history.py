@@ -19,6 +19,7 @@ from trnbench.store.store import Store
 from trnbench.terminal.cell import VITAL, WANTED, Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say
+from trnbench.terminal.target import NO_PAGE
 
 COMMIT = 10  # characters that people compare
 SERIES = (
@@ -91,12 +92,15 @@ def history(
 
 def _check_page(output: Path, *, force: bool) -> None:
     """Raises `UsageError` for a name that is no page's, and where it cannot be written."""
-    format = output.suffix.lower().removeprefix(".")
-    if format in ("json", "csv", "md"):
+    suffix = output.suffix.lower()
+    if suffix in NO_PAGE:
+        printed = suffix in (".json", ".csv", ".md")
         raise UsageError(
             f"{output} does not look like an HTML page",
-            cause=f"-o writes one HTML file, whatever its name, and this one ends in .{format}",
-            try_=f"trnbench history --format {format} > {output}",
+            cause=f"-o writes one HTML file, whatever its name, and this one ends in {suffix}",
+            try_=f"trnbench history --format {suffix[1:]} > {output}"
+            if printed
+            else f"-o {output.with_suffix('.html')}",
         )
     check_writable(output, force=force)
 

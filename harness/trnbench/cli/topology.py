@@ -125,8 +125,9 @@ def export(
     output = output or STDOUT
     built_of = _system(state, system, options)
     if output != STDOUT:
+        kind = kind or _by_suffix(output)
         check_writable(output, force=force, example="topology.svg")
-    text = _written(_graph(built_of, options), kind or _by_suffix(output))
+    text = _written(_graph(built_of, options), kind)
     if output == STDOUT:
         write(text)
     else:
@@ -134,11 +135,18 @@ def export(
 
 
 def _by_suffix(output: Path) -> str:
-    kinds = {".json": "json", ".dot": "dot", ".gv": "dot", ".svg": "svg"}
-    return kinds.get(output.suffix.lower(), "text")
+    """What a file's name asks for: a device has none. Raises `UsageError` for a name of something else."""
+    kinds = {".json": "json", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".txt": "text", "": "text"}
+    if output.suffix.lower() not in kinds:
+        raise UsageError(
+            f"the name {output.name!r} does not say what to write of the graph",
+            cause=f"known endings: {', '.join(filter(None, kinds))}",
+            try_=f"-o {output.with_suffix('.svg')}, or --graph text",
+        )
+    return kinds[output.suffix.lower()]
 
 
-def _written(graph: Topology, kind: str) -> str:
+def _written(graph: Topology, kind: str | None) -> str:
     if kind == "json":
         return to_json(graph).decode()
     if kind == "dot":

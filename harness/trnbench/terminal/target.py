@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,14 +64,22 @@ def check_html(shared: Session) -> None:
 
 def check_name(target: Path) -> None:
     """A report is HTML: a name that says otherwise is a mistake. Raises `UsageError`."""
-    if target.suffix.lower() in (".json", ".csv", ".md", ".db"):
+    suffix = target.suffix.lower()
+    if suffix in NO_PAGE:
         raise UsageError(
             f"{target} does not look like an HTML report",
             cause=f"the report is one HTML file, whatever its name, and this one ends in {target.suffix}",
-            try_=f"trnbench export RUN --as {target.suffix[1:].lower()} -o {target}"
-            if target.suffix.lower() != ".db"
-            else f"--store {target}  before the command keeps results there",
+            try_=NO_PAGE[suffix].format(target=target, format=suffix[1:], page=target.with_suffix(".html")),
         )
+
+
+NO_PAGE: Mapping[str, str] = {
+    **dict.fromkeys((".json", ".csv", ".md", ".parquet"), "trnbench export RUN --as {format} -o {target}"),
+    **dict.fromkeys((".svg", ".png"), "trnbench report RUN --part headline -o {target}"),
+    **dict.fromkeys((".pdf", ".txt"), "a name as {page}"),
+    ".db": "--store {target}  before the command keeps results there",
+}
+"""Endings that say something else than HTML, and what writes that."""
 
 
 STEM = REPORT.removesuffix(".html")
