@@ -232,6 +232,14 @@ def test_bounds_are_those_that_users_were_promised() -> None:
     assert lines == [" ".join((name, *map(str, bounds))) for name, bounds in words.items()]
 
 
+def test_a_count_has_the_suffixes_that_its_axis_has() -> None:
+    """What `-a kv=4K` takes, `--kv 4K` does; bytes are no count."""
+    for kind in (kinds.TOKENS, kinds.SEQUENCES, kinds.DEGREE, kinds.GROUP, kinds.SAMPLE, kinds.SHOWN):
+        assert kind.parsed("4K") == kinds.AXIS.parsed("4K") == 4096
+        assert kind.parsed("4KB") is None
+        assert kind.parsed("0.3K") is None
+
+
 def test_the_message_says_what_is_taken() -> None:
     assert text_of(UsageError, COUNT.read, "9" * 99, "--count") == (
         f"--count '{'9' * 40}…{'9' * 10}' (99 characters) is no count\n"

@@ -28,6 +28,8 @@ OF_A_SECOND: Mapping[str, str] = {"ns": "1e-9", "us": "1e-6", "µs": "1e-6", "ms
 UNSAID = 2.0**45
 """A bound from here on is only there to keep arithmetic sane, and is not worth a word."""
 NO_UNIT: Mapping[str, int] = {"": 1}
+COUNTED_IN: Mapping[str, int] = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+"""Suffixes of counts that are axes too, or as long: what `-a kv=4K` takes, `--kv 4K` does."""
 
 
 @cache
@@ -193,13 +195,15 @@ RANKS = Number(
 
 # What is kept of runs and of the model's errors.
 KEPT = Number("number of runs", "it counts the newest runs", "10", 0, COUNTED, whole=True)
-SAMPLE = Number("number of cases", "it counts cases", "10000", 1, COUNTED, whole=True)
+SAMPLE = Number("number of cases", "it counts cases", "10000", 1, COUNTED, whole=True, units=COUNTED_IN)
 DAYS = Number("age", "it is a number of days", "30", 0, 36_500)
 BROKEN = Number("number of points", "it counts published inequalities", "0", 0, COUNTED, whole=True)
 PERCENT = Number("percentage", "it is a number with % behind it", "3%", 0, 1_000_000, units={"%": 1})
 
 # Kernels of one's own.
-INSTRUCTIONS = Number("number of instructions", "it counts instructions", "20000000", 1, 10**12, whole=True)
+INSTRUCTIONS = Number(
+    "number of instructions", "it counts instructions", "20000000", 1, 10**12, whole=True, units=COUNTED_IN
+)
 TOLERANCE = Number("tolerance", "it is a share of the largest value", "0.01", 0, 1_000_000)
 MEMORY = Number(
     "size", "a size is a number of bytes, with K, M or G behind it", "4G", 1, 2**50, floored=True,
@@ -213,9 +217,9 @@ PROGRAMS = Number("number of programs", "it counts programs of a grid", "2", 1, 
 WIDTH = Number("width", "it counts features, heads, words or tokens", "4096", 1, 2**31 - 1, whole=True)
 OPTIONAL = Number("count", "it counts what a model may lack, 0 for none", "0", 0, 2**31 - 1, whole=True)
 LAYERS = Number("number of layers", "it counts layers", "32", 1, 4096, whole=True)
-DEGREE = Number("degree", "it counts ranks that share the work", "8", 1, 2**20, whole=True)
-SEQUENCES = Number("batch", "it counts sequences", "16", 1, 2**31 - 1, whole=True)
-TOKENS = Number("length", "it counts tokens", "4096", 1, 2**31 - 1, whole=True)
+DEGREE = Number("degree", "it counts ranks that share the work", "8", 1, 2**20, whole=True, units=COUNTED_IN)
+SEQUENCES = Number("batch", "it counts sequences", "16", 1, 2**31 - 1, whole=True, units=COUNTED_IN)
+TOKENS = Number("length", "it counts tokens", "4096", 1, 2**31 - 1, whole=True, units=COUNTED_IN)
 
 # Plans.
 AWAITED = Number(
@@ -231,7 +235,9 @@ TRAINED = Number(
     "number of tokens", "it counts tokens, with K, M, B or T behind it for thousands to millions of millions",
     "1T", 1, 10**18, units={"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12},
 )  # fmt: skip
-SHOWN = Number("number of rows", "it counts rows of the table", "10", 1, 100_000, whole=True)
+SHOWN = Number(
+    "number of rows", "it counts rows of the table", "10", 1, 100_000, whole=True, units=COUNTED_IN
+)
 
 # Axes of kernels.
 AXIS = Number(
@@ -251,7 +257,7 @@ MESSAGE = Number(
 )  # fmt: skip
 STEP_FACTOR = Number("factor", "it multiplies the size", "2", 1, 2**50)
 RANK = Number("rank", "ranks are counted from 0", "0", 0, 2**31 - 1, whole=True)
-GROUP = Number("number of ranks", "it counts ranks", "8", 1, 2**31 - 1, whole=True)
+GROUP = Number("number of ranks", "it counts ranks", "8", 1, 2**31 - 1, whole=True, units=COUNTED_IN)
 OVERSUBSCRIPTION = Number(
     "oversubscription", "it says how many times less the network carries than the adapters", "2", 1, 1000
 )
