@@ -56,6 +56,14 @@ def reference(sides: Sequence[int]) -> nx.Graph:
     )
 
 
+@pytest.mark.parametrize(("sides", "side"), [((17,), "longest side"), ((18,), "longest even side")])
+def test_a_ring_is_cut_across_the_side_that_it_has(torus: Build, sides: tuple[int, ...], side: str) -> None:
+    cut = bisection(torus(sides))
+    assert cut is not None
+    assert (cut.cables, cut.exact) == (2, True)
+    assert cut.method.endswith(f"a straight cut across the {side}")
+
+
 @given(shapes)
 def test_it_is_the_torus_of_networkx(torus: Build, sides: list[int]) -> None:
     graph = as_networkx(torus(sides))

@@ -126,7 +126,8 @@ def _of_torus(topology: Topology, sides: Sequence[int]) -> Bisection:
     if width is not None and not exact and len({b for _, _, b in _links(topology)}) == 1:
         # Odd sides: the narrowest cut is a staircase that no straight cut follows.
         return Bisection(cables=width, one_way=width * slowest, method="closed form of the torus")
-    method = "closed form of the torus: a straight cut across the longest even side"
+    even = "even " if any(side % 2 == 0 for side in sides) else ""  # of odd sides alone: a ring
+    method = f"closed form of the torus: a straight cut across the longest {even}side"
     if not exact:
         method = "narrowest straight cut across one side"
     return Bisection(cables=cables, one_way=one_way, method=method, exact=exact)
