@@ -130,7 +130,8 @@ def test_an_interruption_says_what_is_in_the_log(
     done = typed("nki", "tune", kernel, "-i", TRN2, *words)
     kept = f"{log} has 1 answer; the same again goes on" if answered else "nothing was written"
     assert (done.exit_code, done.stderr) == (130, f"\ninterrupted: {kept}\n")
-    assert len(log.read_bytes().splitlines()) == answered
+    assert log.exists() == bool(answered)
+    assert not answered or len(log.read_bytes().splitlines()) == answered
 
 
 def test_a_file_that_is_no_journal_is_left_alone(kernel: str, tmp_path: Path) -> None:

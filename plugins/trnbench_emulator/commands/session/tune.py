@@ -112,8 +112,11 @@ class Journal:
         self._before = b""
         if path is None:
             return
+        new = not path.exists()
         path.touch()  # what cannot be written is known before anything is asked
         data = path.read_bytes()
+        if new:
+            path.unlink()  # until there is an answer
         self._before = b"\n" if data and not data.endswith(b"\n") else b""  # the last line may be cut short
         for number, line in enumerate(data.splitlines(), start=1):
             try:
