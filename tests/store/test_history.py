@@ -93,6 +93,17 @@ def test_a_case_is_new_and_lost_beside_runs_that_have_cases_in_common(store: Sto
     assert named == {case_id(0): [], case_id(1): [("day-0002", "new"), ("day-0004", "lost")]}
 
 
+def test_a_run_that_was_asked_for_less_loses_nothing(store: Store) -> None:
+    asked = [((0, 1), ()), ((0,), ("load",)), ((0, 1), ()), ((0,), ())]
+    for day, (numbers, kernels) in enumerate(asked):
+        settings = {"selection": {"kernels": kernels, "keyword": ""}}
+        store.save(run(day, [measurement(1.0, number=number) for number in numbers], settings=settings))
+    steps = {
+        each.case: [(step.first.run, str(step.verdict)) for step in each.steps] for each in histories(store)
+    }
+    assert steps == {case_id(0): [], case_id(1): [("day-0003", "lost")]}
+
+
 def test_a_case_that_misses_runs_between_is_lost_and_new_again(store: Store) -> None:
     def of(*numbers: int) -> list[Measurement]:
         return [measurement(1.0, number=number) for number in numbers]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -108,14 +108,15 @@ def _gaps(
 
 
 class _Beside:
-    """Of each run the nearest one, earlier or later, that has a case in common with it: only beside such a
-    run a case can be called new or lost."""
+    """Of each run the nearest one, earlier or later, that was asked for the same and has a case in common
+    with it: only beside such a run a case can be called new or lost."""
 
     def __init__(self, connection: sqlite3.Connection, runs: dict[int, _RunRow]) -> None:
         self._connection, self._numbers, self._runs = connection, list(runs), runs
         self.order = {run.id: at for at, run in enumerate(runs.values())}
         self._known: dict[tuple[str, int], _RunRow | None] = {}
         self._shared: dict[tuple[int, int], bool] = {}
+        self._selections: dict[int, Mapping[str, Any]] = {}
         self.differences: Differences = {}
 
     def neighbour(self, run: str, step: int) -> _RunRow | None:
@@ -133,7 +134,9 @@ class _Beside:
 
     def _alike(self, place: int, others: Iterable[int]) -> Iterator[_RunRow]:
         for other in others:
-            if not self._runs[other].cut_short and self._share(self._numbers[place], other):
+            run = self._numbers[place]
+            alike = not self._runs[other].cut_short and self._selection(run) == self._selection(other)
+            if alike and self._share(run, other):
                 yield self._runs[other]
 
     def cases(self, run: str) -> Iterator[str]:
@@ -154,6 +157,16 @@ class _Beside:
             ).fetchone()
             self._shared[run, other] = row is not None
         return self._shared[run, other]
+
+    def _selection(self, run: int) -> Mapping[str, Any]:
+        """What the run was asked for, as far as it was narrowed; empty of an imported one."""
+        if run not in self._selections:
+            ((head,),) = self._connection.execute("SELECT head FROM runs WHERE number = ?", (run,))
+            settings = _decoded(head).get("settings")
+            asked = settings.get("selection") if isinstance(settings, dict) else None
+            named = asked if isinstance(asked, dict) else {}
+            self._selections[run] = {name: value for name, value in named.items() if value}
+        return self._selections[run]
 
 
 def _runs(connection: sqlite3.Connection, tags: Sequence[str], last: int) -> dict[int, _RunRow]:
