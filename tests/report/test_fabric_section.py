@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import whole_page
 from comparison import comparison
 from headline_parts import changed, having
+from page_visit import Visit
 
 import trnbench
 from trnbench import Measurement, Run
 from trnbench.results.fidelity import Use
+from trnbench_reports import page
 from trnbench_reports.charts import links
 from trnbench_reports.sections import fabric, fabric_links, fabric_model
 from trnbench_reports.sections.fabric_links import Row
@@ -268,6 +272,33 @@ def test_no_peak_of_a_case_is_an_assumption(run: Run) -> None:
         for choice in offered:
             assert set(choice.chosen.facts) <= facts
         assert not (offered and each.case.kernel == "host_to_device")
+
+
+OVER = """() => [...document.querySelectorAll('#fabric td')].filter((cell) => {
+  const text = document.createRange();
+  text.selectNodeContents(cell);
+  return text.getBoundingClientRect().right > cell.getBoundingClientRect().right + 1;
+}).map((cell) => cell.textContent)"""
+
+
+@pytest.mark.browser
+def test_what_is_assumed_stays_in_its_cell(browser: Any, run: Run, tmp_path: Path) -> None:
+    collective = trnbench.bench(("all_reduce",), instances=ASSUMED[:1], axes=("size=1M",)).measurements
+    path = tmp_path / "report.html"
+    path.write_bytes(
+        page.render([replace(run, measurements=(*run.measurements, *collective))], whole_page.BUILT_IN)
+    )
+    visit = Visit(browser, path)
+    visit.page.click("#fabric .open-deep")
+    visit.page.wait_for_selector("#fabric td", state="attached")
+    visit.page.evaluate(
+        "document.querySelectorAll('#fabric details').forEach((each) => { each.open = true; })"
+    )
+    for width in (720, 1440):
+        visit.page.set_viewport_size({"width": width, "height": 900})
+        assert "plausible" in visit.page.inner_text("#fabric")
+        assert visit.page.evaluate(OVER) == []
+    visit.close()
 
 
 def test_the_page_has_a_column_for_what_is_assumed(run: Run) -> None:
