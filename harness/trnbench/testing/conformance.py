@@ -75,8 +75,6 @@ def check_plugin(
                 raise UnknownName("check", name, available)
         counted = dict.fromkeys(wanted, 0)
         for subject in chosen:
-            if "loading" in wanted:
-                findings += _taken(subject)
             for name in wanted:
                 if on_check:
                     on_check(f"{name} of {subject}")
@@ -91,14 +89,6 @@ def check_plugin(
                         )
                         findings.append(Finding(f"check {name!r}", problem, REMEDY, name))
         return Report(tuple(map(str, chosen)), tuple(findings), counted)
-
-
-def _taken(subject: Subject) -> Iterator[Finding]:
-    """Checks that it brings under a name of the core's, which are never made."""
-    for check in subject.of_kind("check"):
-        if check.name in CORE:
-            problem = "a check of the core has this name: this one is never made"
-            yield Finding(f"check {check.name!r}", problem, "another name", "loading")
 
 
 def _made(check: Callable[[], Check], subject: Subject) -> Iterator[Finding | str]:

@@ -10,7 +10,7 @@ from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Spread
 from trnbench.testing import Finding, Subject
 from trnbench_emulator import nki_sources
-from trnbench_emulator.checks.values import in_time, sourced
+from trnbench_emulator.checks.values import args_of, in_time, sourced
 from trnbench_emulator.core.cases import arguments_of
 from trnbench_emulator.core.recording import Launch
 from trnbench_emulator.core.timing import KernelModel, Timing
@@ -27,8 +27,10 @@ APART = 1e-3
 
 def pieces(subject: Subject) -> Iterator[Finding | str]:
     """The smallest case of each NKI source, data type and generation that is recorded in pieces, against the
-    same recorded whole."""
+    same recorded whole. On a generation of another distribution a difference is a warning: whoever cut the
+    problem could not try it there."""
     sources, model = Sources(), KernelModel()
+    foreign = _foreign(subject)
     done: set[tuple[str, str, str]] = set()
     for case, system in _smallest_first(subject):
         try:
@@ -61,9 +63,25 @@ def pieces(subject: Subject) -> Iterator[Finding | str]:
             if compared is None:
                 continue  # so small that it is recorded whole
             findings = list(_judged(about, source, *compared))
+        if owner := foreign.get(system.generation.name):
+            try_ = f"trnbench nki run {case.key.kernel} -i {system.name} {args_of(case)}   takes it whole"
+            findings = [
+                each._replace(problem=f"on {owner}: {each.problem}", try_=try_, warning=True)
+                for each in findings
+            ]
         done.add(kind)
         yield about
         yield from findings
+
+
+def _foreign(subject: Subject) -> dict[str, str]:
+    """Generations of distributions that are neither trnbench's nor the subject's, and whose they are."""
+    own = subject.loaded.origin.distribution
+    return {
+        each.name: f"{each.name} of {each.origin.source}"
+        for each in subject.registry.brought("trnbench_generations")
+        if each.origin.external and each.origin.distribution != own
+    }
 
 
 def _smallest_first(subject: Subject) -> list[tuple[Case, System]]:

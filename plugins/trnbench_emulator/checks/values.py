@@ -188,7 +188,7 @@ def _compared(about: str, case: Case, system: System, source: Source, reference:
                 f"{comparison.output}, {comparison.wrong:,} of {comparison.elements:,} elements, "
                 f"the worst at [{at}], off by {comparison.error:.3g} "
                 f"where {comparison.tolerance * comparison.scale:.3g} is allowed",
-                f"trnbench nki check {case.kernel.name} -i {system.name} --check reference {_args(case)}",
+                f"trnbench nki check {case.kernel.name} -i {system.name} --check reference {args_of(case)}",
             )
 
 
@@ -252,5 +252,5 @@ def _shown(case: Case) -> str:
     return ",".join(f"{name}={value}" for name, value in case.key.point.items())
 
 
-def _args(case: Case) -> str:
+def args_of(case: Case) -> str:
     return " ".join(f"--arg {name}={value}" for name, value in case.key.point.items())

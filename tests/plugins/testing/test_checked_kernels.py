@@ -15,6 +15,8 @@ from plugin_parts import Trnbench
 
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
+from trnbench.testing import Finding, Subject
+from trnbench.testing.subject import subjects
 
 emulation = part("trnbench_emulator.checks.emulation")
 
@@ -219,3 +221,32 @@ def test_a_kernel_that_never_ends_fails_its_cases_when_they_are_emulated(
 def _first_core_case(subject: Any) -> Any:
     planned = plan(subject.registry, Selection(kernels=(subject.kernels[0].name,)))
     return msgspec.structs.replace(planned, cases=planned.cases[:1])
+
+
+def test_pieces_that_differ_on_a_generation_of_others_alone_are_a_warning(
+    project: Path, monkeypatch: Any
+) -> None:
+    checks = part("trnbench_emulator.checks.pieces")
+    monkeypatch.setattr(checks, "APART", -1.0)
+    with subjects(str(project)) as (own,):
+        (loaded,) = (each for each in own.registry.loaded if each.origin.name == "kernels")
+        cases = [
+            each
+            for each in checks.sourced(Subject(own.registry, loaded))
+            if each[0].kernel.name == "transpose"
+            and each[1].generation.name in ("trn1", own.generations[0].name)
+        ]
+        monkeypatch.setattr(checks, "sourced", lambda _: cases)
+        findings = [
+            each for each in checks.pieces(Subject(own.registry, loaded)) if isinstance(each, Finding)
+        ]
+        (generation,) = own.generations
+    ours = [each for each in findings if "trn1." in each.about]
+    foreign = [each for each in findings if each not in ours]
+    assert ours
+    assert foreign
+    assert [each for each in findings if each.warning] == foreign
+    for finding in foreign:
+        source = f"on {generation.name} of {own.loaded.origin.source}: trnbench_kernels.nki.transpose:"
+        assert finding.problem.startswith(source)
+        assert finding.try_.startswith(f"trnbench nki run transpose -i {generation.instances[0].name} --arg ")
