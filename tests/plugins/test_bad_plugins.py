@@ -25,6 +25,19 @@ KERNEL = f"""{plugin_parts.KERNEL}
         BODY
 """
 
+DOUBLE = """
+import nki, nki.isa as nisa, nki.language as nl
+
+@nki.jit
+def double(x):
+    result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=result, src=x)
+    return result
+
+def double_inputs(point):
+    return (((128, 128), "float32"),)
+"""
+
 # Kind → source, then what `plugin list` says of it: first line, cause. Other mistakes: test_hook_mistakes.py.
 BAD = {
     "import-error": (
@@ -109,6 +122,24 @@ def test_an_exit_in_a_formula_costs_its_own_cases(install: Install, trnbench: Tr
     assert told.returncode == 3
     assert "failed: trn1.2xlarge::counts[size=1]@core: SystemExit: 0 (at " in told.stderr
     assert "skipped" in told.stdout
+
+
+@pytest.mark.parts
+@pytest.mark.parametrize("words", ["info counts", "nki run counts -i trn1.2xlarge"])
+def test_a_formula_that_raises_is_no_error_of_trnbench(
+    words: str, install: Install, trnbench: Trnbench
+) -> None:
+    rate = "PrimaryMetric(name='hbm_bytes_per_s', unit='B/s', count='hbm_bytes')"
+    counts = f"work=lambda *_: 1 / 0, primary={rate}, implementations={{'nki': 'nki_of_bad:double'}}"
+    bad = install("bad", KERNEL.replace("BODY", f"yield kernel('counts', {counts})"))
+    bad.with_name("nki_of_bad.py").write_text(DOUBLE)
+    told = trnbench(*words.split())
+    assert told.returncode == 3
+    place = 1 + next(i for i, line in enumerate(bad.read_text().splitlines()) if "1 / 0" in line)
+    assert told.stderr.splitlines()[:2] == [
+        "error: plugin 'bad' of bad 1.0: ZeroDivisionError: division by zero",
+        f"  cause: a bug in {bad}:{place}",
+    ]
 
 
 GENERATION = """

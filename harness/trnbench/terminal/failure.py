@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from trnbench.distribution import others, own_packages
 from trnbench.errors import DEBUG, LONGEST, ExitCode, TrnbenchError, cut, debugging, quoted
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import abandon, say
@@ -62,8 +63,9 @@ def report(error: BaseException, shared: Session) -> int:
         say(f"  cause: {'stdout is closed' if closed else 'where stdout goes takes no more'}")
         say(f"  try:   {'' if closed else 'free space there, or '}send the output elsewhere")
         return ExitCode.USAGE
-    say(f"error: internal error: {type(error).__name__}: {cut(str(error), LONGEST)}")
-    say(f"  cause: a bug in {_culprit(error)}")
+    whose, place = _culprit(error)
+    say(f"error: {whose or 'internal error'}: {type(error).__name__}: {cut(str(error), LONGEST)}")
+    say(f"  cause: a bug in {place}")
     say(f"  try:   {DEBUG}=1 {_again()}   shows the traceback; please report it with that")
     return ExitCode.CRASH
 
@@ -92,13 +94,18 @@ def _again() -> str:
     return cut(shlex.join(["trnbench", *sys.argv[1:]]), LONGEST)
 
 
-def _culprit(error: BaseException) -> str:
-    """The file and line, so that a plugin's bug is not taken for ours."""
+def _culprit(error: BaseException) -> tuple[str, str]:
+    """The plugin or command of others whose bug it is ("" for ours), and the file and line: of libraries, who
+    called them."""
     from traceback import walk_tb
 
-    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
-    own = Path(__file__).parent.parent
-    outside = [frame for frame in frames if "site-packages" not in frame[0]] or frames
-    path, line = Path(outside[-1][0]), outside[-1][1]
-    place = path.relative_to(own.parent) if path.is_relative_to(own.parent) else path
-    return f"{place}:{line}"
+    entries = {entry.value.partition(":")[0].partition(".")[0]: entry.words for entry in others()}
+    frames = [
+        (str(frame.f_globals.get("__name__")).partition(".")[0], frame.f_code.co_filename, line)
+        for frame, line in walk_tb(error.__traceback__)
+    ]
+    written = entries.keys() | own_packages()
+    outside = [each for each in frames if each[0] in written or "site-packages" not in each[1]] or frames
+    root, file, line = outside[-1]
+    own, path = Path(__file__).parent.parent.parent, Path(file)
+    return entries.get(root, ""), f"{path.relative_to(own) if path.is_relative_to(own) else path}:{line}"
