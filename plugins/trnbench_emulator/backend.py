@@ -128,11 +128,14 @@ class EmulatedBackend:
         if (model := _model(case)) is not None:
             return model.unsupported(case, system)
         if "collective" in kinds or case.kernel.spread.linked:
-            from trnbench_emulator.fabric.cases import KNOWN
+            from trnbench_emulator.fabric.cases import KNOWN, groups_of
+            from trnbench_emulator.fabric.systems import Options, fabric_of
 
             name = str(kinds.get("collective", ""))
             if name not in KNOWN:
                 return f"the emulator has no model of the collective {name or case.kernel.name!r}"
+            if case.kernel.groups and not groups_of(case, fabric_of(system, Options(level=case.kernel.rank))):
+                return f"no devices of {system.name} are the groups that {case.kernel.name} measures"
             return ""
         work = case.work
         if not (work.flops or work.engine_flops or work.bytes):

@@ -284,11 +284,12 @@ def within_servers(topology: Topology) -> tuple[tuple[int, ...], ...]:
 
 
 def within_racks(topology: Topology) -> tuple[tuple[int, ...], ...]:
-    """Devices of one place in each server of a rack: coordinates are (rack, server, place)."""
+    """Devices of one place in each server of a rack, none where no two share a rack and a place: coordinates
+    are (rack, server, place)."""
     racks: dict[tuple[int, int], list[int]] = {}
     for device in topology.devices:
         racks.setdefault((device.coord[0], device.coord[-1]), []).append(device.id)
-    return tuple(map(tuple, racks.values()))
+    return tuple(tuple(rack) for rack in racks.values() if len(rack) > 1)
 
 
 def _figures(system: System) -> Figures:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import typed
@@ -86,6 +87,27 @@ def test_groups_are_one_level_of_the_links(
     for group in groups:
         assert len({topology.nodes[rank].host for rank in group}) == hosts
         assert len({topology.nodes[rank].coord[0] for rank in group}) == (4 if name.endswith("across") else 1)
+
+
+@pytest.mark.parts
+def test_servers_in_no_rack_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A switch of four servers, as a plugin may draw it: coordinates are (server, place)."""
+    topology = part("trnbench_trn3.topology")
+    devices = topology.add_devices
+
+    def flat(assembly: Any, servers: int, each: Any, outer: Any) -> Any:
+        return devices(assembly, servers, each, outer=[(server,) for server in range(servers)])
+
+    monkeypatch.setattr(topology, "add_devices", flat)
+    instance = "trn3-gen1-ultraserver"
+    monkeypatch.setattr(part("trnbench_emulator.fabric.systems"), "_BUILT", {})
+    run = trnbench.bench(["all_gather_server", "all_gather_rack"], instances=[instance], axes=["size=64K"])
+    told = {each.case.kernel: (str(each.status), each.reason_text) for each in run.measurements}
+    assert told["all_gather_server"][0] == "ok"
+    assert told["all_gather_rack"] == (
+        "skipped",
+        f"no devices of {instance} are the groups that all_gather_rack measures",
+    )
 
 
 @pytest.mark.parts

@@ -124,6 +124,14 @@ def estimate(case: Case, system: System) -> Estimate:
     return _collective(case, system) if "collective" in case.kernel.implementations else _copy(case, system)
 
 
+def groups_of(case: Case, fabric: Fabric) -> tuple[tuple[int, ...], ...]:
+    """Ranks that take part together; none where all do, or where the kernel's groups are not there."""
+    groups: tuple[tuple[int, ...], ...] = (
+        resolve(case.kernel.groups)(fabric.topology) if case.kernel.groups else ()
+    )
+    return groups
+
+
 def _collective(case: Case, system: System) -> Estimate:
     """Of all devices, or of groups of them."""
     name = str(case.kernel.implementations["collective"])
@@ -147,7 +155,7 @@ def _collective(case: Case, system: System) -> Estimate:
             f"{counted(system.devices, 'device')}",
             cause="a case takes all devices together, or all their logical cores",
         )
-    groups = resolve(case.kernel.groups)(fabric.topology) if case.kernel.groups else ()
+    groups = groups_of(case, fabric)
     sweep = [axis for axis in case.kernel.axes if axis.name == "size"]
     # Of an axis that takes any size every case is the last one.
     larger = sum(float(str(value)) > size for value in sweep[0].values) if sweep else 0
