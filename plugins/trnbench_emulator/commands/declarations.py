@@ -78,7 +78,8 @@ _NKI = Branch(
             "trnbench_emulator.commands.nki.doctor:doctor",
             """What of FILE or FOLDER runs, what not and why, and what newer releases removed.
 
-            Files are imported, no kernel is run. Exits with 1 where a kernel uses what does not run here.
+            Files are imported, no kernel is run. Exits with 1 where a kernel uses what does not run here, or
+            a file cannot be imported.
             """,
             f"kernel-files quiet {TABLE}",
         ),

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from types import CodeType, ModuleType
+from typing import Any, TypeAlias
 
 from trnbench.errors import KernelError
 from trnbench.record import Record
@@ -43,11 +43,8 @@ class Fault(Record):
 
 def execute(source: bytes, path: str, module: ModuleType) -> list[Fault]:
     """Carry out the program text in `module`; the statements that failed. Raises `SyntaxError`."""
-    tree = ast.parse(source, path)
-    program = _Program(path, module)
-    first = next((at for at, statement in enumerate(tree.body) if not _leads(statement)), len(tree.body))
-    tree.body[first:] = program.guarded(tree.body[first:])
-    code = compile(tree, path, "exec", dont_inherit=True)
+    code, names = _compiled(source, path)
+    program = _Program(path, module, names)
     setattr(module, _Program.NAME, program)
     try:
         with lenient():
@@ -55,6 +52,21 @@ def execute(source: bytes, path: str, module: ModuleType) -> list[Fault]:
     finally:
         vars(module).pop(_Program.NAME, None)
     return program.faults
+
+
+Names: TypeAlias = list[tuple[str, ...]]
+"""What each guarded statement of a file sets, by its number."""
+
+
+@lru_cache(maxsize=256)
+def _compiled(source: bytes, path: str) -> tuple[CodeType, Names]:
+    """The program text with a guard around each statement; kept, since files of a repository import the same
+    others again and again."""
+    tree = ast.parse(source, path)
+    names: Names = []
+    first = next((at for at, statement in enumerate(tree.body) if not _leads(statement)), len(tree.body))
+    tree.body[first:] = _guarded(tree.body[first:], names)
+    return compile(tree, path, "exec", dont_inherit=True), names
 
 
 def _leads(statement: ast.stmt) -> bool:
@@ -70,30 +82,12 @@ class _Program:
     NAME = "__trnbench_program__"
     kinds = Exception
 
-    def __init__(self, path: str, module: ModuleType) -> None:
+    def __init__(self, path: str, module: ModuleType, names: Names) -> None:
         self.path = path
         self.module = module
+        self.names = names
         self.faults: list[Fault] = []
-        self.names: list[tuple[str, ...]] = []
         self.before: dict[int, dict[str, Any]] = {}
-
-    def guarded(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Each statement in a try of its own; those of a branch also: `if HAS_NKI:` has kernels behind it."""
-        wrapped: list[ast.stmt] = []
-        for statement in body:
-            number = len(self.names)
-            self.names.append(tuple(dict.fromkeys(_bound(statement))))
-            place = {name: getattr(statement, name) for name in statement._attributes}
-            begin, failed = (
-                ast.Expr(ast.Call(_own(verb, place), [ast.Constant(number, **place)], [], **place), **place)
-                for verb in ("begin", "failed")
-            )
-            if isinstance(statement, ast.If):
-                statement.body = self.guarded(statement.body)
-                statement.orelse = self.guarded(statement.orelse)
-            handler = ast.ExceptHandler(_own("kinds", place), None, [failed], **place)
-            wrapped.append(ast.Try([begin, statement], [handler], [], [], **place))
-        return wrapped
 
     def begin(self, number: int) -> None:
         self.before[number] = {name: vars(self.module).get(name, _MISSING) for name in self.names[number]}
@@ -116,6 +110,25 @@ class _Program:
             reason = Reason(f"which {place} could not get", f"{fault}", error.try_)
         for name in names:
             namespace[name] = stand_in("", name, reason)
+
+
+def _guarded(body: list[ast.stmt], names: Names) -> list[ast.stmt]:
+    """Each statement in a try of its own; those of a branch also: `if HAS_NKI:` has kernels behind it."""
+    wrapped: list[ast.stmt] = []
+    for statement in body:
+        number = len(names)
+        names.append(tuple(dict.fromkeys(_bound(statement))))
+        place = {name: getattr(statement, name) for name in statement._attributes}
+        begin, failed = (
+            ast.Expr(ast.Call(_own(verb, place), [ast.Constant(number, **place)], [], **place), **place)
+            for verb in ("begin", "failed")
+        )
+        if isinstance(statement, ast.If):
+            statement.body = _guarded(statement.body, names)
+            statement.orelse = _guarded(statement.orelse, names)
+        handler = ast.ExceptHandler(_own("kinds", place), None, [failed], **place)
+        wrapped.append(ast.Try([begin, statement], [handler], [], [], **place))
+    return wrapped
 
 
 def _own(verb: str, place: dict[str, Any]) -> ast.Attribute:

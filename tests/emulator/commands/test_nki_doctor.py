@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from command import listed, typed
+from parts import part
 
 OLD = """
 import neuronxcc.nki as nki
@@ -76,9 +77,46 @@ def test_a_file_that_is_no_python_and_a_folder_without_kernels(tmp_path: Path) -
     (tmp_path / "plain.py").write_text("print(1)\n")
     assert "has no kernel's file" in typed("nki", "doctor", str(tmp_path)).stderr
     (tmp_path / "broken.py").write_text("import nki\ndef (\n")
-    (row,) = rows(str(tmp_path))
+    (row,) = rows(str(tmp_path), code=1)
     assert (row["kind"], row["state"]) == ("file", "refused")
     assert "is no Python" in row["why"]
+    assert typed("nki", "doctor", str(tmp_path)).stderr == (
+        "0 of 0 functions use only what runs here; removed since: 0 names; not imported: 1 file\n"
+    )
+
+
+def test_files_of_a_folder_have_their_own_places_and_import_one_module_between_them(tmp_path: Path) -> None:
+    """Two files of one name; what fails in a module that both import is one row, at its own line."""
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "shared.py").write_text("\n\n\nTABLE = [][0]\n")
+    (tmp_path / "words.py").write_text("raise SystemExit('no nki here')\n")
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "kernel.py").write_text(
+            OLD + "import shared\ndef k(x):\n    return nl.load(x)\n"
+        )
+    listed = [(row["place"], row["kind"], row["name"]) for row in rows(str(tmp_path))]
+    assert [each for each in listed if each[1] != "name"] == [
+        ("a/kernel.py:8", "function", "k"),
+        ("shared.py:4", "statement", "TABLE"),
+        ("b/kernel.py:8", "function", "k"),
+    ]
+
+
+def test_a_file_that_is_imported_again_is_compiled_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "shared.py").write_text("TABLE = []\n")
+    (tmp_path / "a.py").write_text("import shared\nshared.TABLE.append(1)\n")
+    (tmp_path / "b.py").write_text("from shared import TABLE\nassert TABLE == []\n")
+    parsed: list[Any] = []
+    statements = part("trnbench_emulator.nki.statements")
+    guarded = statements._guarded
+    monkeypatch.setattr(statements, "_guarded", lambda *body: [parsed.append(body), guarded(*body)][1])
+    load = part("trnbench_emulator.nki.load")
+    faults = [load.load_file(tmp_path / f"{name}.py")[1].faults for name in "ab"]
+    assert (faults, len(parsed)) == ([[], []], 3)
 
 
 def test_a_file_that_reads_its_arguments_was_given_none(
@@ -90,6 +128,6 @@ def test_a_file_that_reads_its_arguments_was_given_none(
     assert not [row for row in rows(str(path)) if row["state"] == "refused"]
     path.write_text(asking + "asking.add_argument('rows')\nasking.parse_args()\n")
     capfd.readouterr()
-    (row,) = [row for row in rows(str(path)) if row["kind"] == "file"]
+    (row,) = [row for row in rows(str(path), code=1) if row["kind"] == "file"]
     assert row["why"] == f"{path} calls sys.exit(2)"
     assert "usage: trnbench" not in capfd.readouterr().err
