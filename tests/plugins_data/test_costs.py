@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -222,3 +223,28 @@ def _others(node: ast.AST, names: dict[str, float]) -> Iterator[dict[str, Any]]:
         case ast.BinOp(op=operation):
             kinds = (ast.Add, ast.Sub, ast.Mult, ast.Div)
             yield from ({"op": each()} for each in kinds if not isinstance(operation, each))
+
+
+NAMED_FREELY = {"constants", "instructions", "latency", "overheads", "memory_accesses", "held_out", "cannot"}
+NAMED_FREELY |= {"sendrecv_bytes_per_partition"}
+
+
+def keys(table: dict[str, Any]) -> Iterator[str]:
+    """Those of a table and of all within, but names that whoever writes the table chooses."""
+    for name, value in table.items():
+        yield name
+        inner = value if isinstance(value, list) else [value]
+        if name in NAMED_FREELY:
+            inner = [row for each in value.values() for row in (each if isinstance(each, list) else [each])]
+        for each in inner:
+            if isinstance(each, dict) and name != "dma":  # its keys say what they are, and lie in one table
+                yield from keys(each)
+
+
+@pytest.mark.parametrize("generation", cost_rows.files())
+def test_every_key_is_documented(generation: str, root: Path) -> None:
+    page = (root / "docs" / "costs.md").read_text(encoding="utf-8")
+    block = page.partition("```toml\n")[2].partition("```")[0]
+    assert {"constants", "instructions", "fabric", "limits"} <= tomllib.loads(block).keys()
+    used = set(keys(tomllib.loads(cost_rows.files()[generation].read_text(encoding="utf-8"))))
+    assert {each for each in used if not re.search(rf"\b{re.escape(each)}\b", block)} == set()
