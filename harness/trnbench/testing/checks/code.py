@@ -237,19 +237,8 @@ def loading(subject: Subject) -> Iterator[Finding | str]:
             f"yields other things the second time: {', '.join(f'{kind} {name}' for kind, name in differing)}",
             "yield the same values in the same order whenever a hook is called",
         )
-    yield from _own_checks(subject)
     if subject.loaded.error is None:  # else importing its commands does again what ended the import before
         yield from _commands(subject)
-
-
-def _own_checks(subject: Subject) -> Iterator[Finding]:
-    """Those under a name of the core's, which are never made."""
-    from trnbench.testing import conformance  # which lists this module's checks
-
-    for check in subject.of_kind("check"):
-        if check.name in conformance.CORE:
-            problem = "a check of the core has this name: this one is never made"
-            yield Finding(f"check {check.name!r}", problem, "another name")
 
 
 def _commands(subject: Subject) -> Iterator[Finding | str]:
