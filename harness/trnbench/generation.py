@@ -14,6 +14,7 @@ from trnbench.record import Record
 from trnbench.reference import Ref, resolve
 
 if TYPE_CHECKING:
+    from trnbench.topology.figures import Figures
     from trnbench.topology.graph import Topology
 
 
@@ -173,10 +174,21 @@ class System(Record, kw_only=True, dict=True):
         return int(max(self.costs.get("lnc", {}).get("values", (1,))))
 
     @cached_property
+    def default_lnc(self) -> int:
+        """Physical cores that the runtime makes a rank of; 1 where its costs do not say."""
+        return int(self.costs.get("lnc", {}).get("default", 1))
+
+    @cached_property
     def logical_cores_per_device(self) -> int:
         """Ranks that the runtime makes of a device by default; 1 where its costs know no logical cores."""
-        lnc = self.costs.get("lnc", {})
-        return max(self.cores_per_device // int(lnc["default"]), 1) if "default" in lnc else 1
+        return max(self.cores_per_device // self.default_lnc, 1) if "lnc" in self.costs else 1
+
+    @property
+    def figures(self) -> Figures:
+        """Numbers for its topology: the instance's, then its parent's, then the device's."""
+        from trnbench.topology.figures import Figures
+
+        return Figures(self.book, (self.instance.name, self.instance.parent, self.instance.device))
 
     @cached_property
     def hosts(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trnbench import LinkClass, LinkKind, Node, NodeKind, System, Topology
-from trnbench.topology import ONE_WAY, Assembly, Budget, Figures, connect_switch, in_one_direction, scaled
+from trnbench.topology import ONE_WAY, Assembly, Budget, connect_switch, in_one_direction, scaled
 
 
 def single(system: System) -> Topology:
@@ -23,8 +23,7 @@ def board(system: System) -> Topology:
 
     Raises `TopologyError` where the facts lack the NVLink rate or the number of GPUs.
     """
-    about = system.instance
-    figures = Figures(system.book, (about.name, about.device))
+    figures = system.figures
     fact = figures.fact("neuronlink_bandwidth")
     if fact is None:
         raise figures.missing("neuronlink_bandwidth", "its NVLinks", ("",))

@@ -144,8 +144,7 @@ class ExchangeTimes:
 
 
 def _level(layout: Layout, system: System) -> str:
-    default = int(system.costs.get("lnc", {}).get("default", 1))
-    return "core" if layout.lnc and layout.lnc != default else "logical-core"
+    return "core" if layout.lnc and layout.lnc != system.default_lnc else "logical-core"
 
 
 def _smallest(system: System, level: str, groups: Groups) -> tuple[System, Groups, float]:

@@ -9,7 +9,6 @@ from trnbench.topology import (
     DIRECTION_REASON,
     ONE_WAY,
     Assembly,
-    Figures,
     Server,
     Topology,
     add_devices,
@@ -64,7 +63,7 @@ NUMA_NOTE = "no link joins the two NUMA nodes: no document gives one a figure"
 def single_device(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
     """One device and its host; the network of this size is no EFA adapter."""
     check_direction(neuronlink_direction)
-    return lone_device(system.name, _figures(system), cores)
+    return lone_device(system.name, system.figures, cores)
 
 
 def torus_instance(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
@@ -94,7 +93,7 @@ def chain_instance(system: System, *, neuronlink_direction: str = ONE_WAY, cores
 
 
 def _tori(system: System, instances: int, reading: str, cores: bool) -> Topology:
-    figures = _figures(system)
+    figures = system.figures
     links = neuronlink_total(figures, reading)
     adapter, efa = efa_classes(figures)
     adapters = figures.count("efa_adapter_count", "its EFA adapters")
@@ -136,7 +135,7 @@ def _line(
     cores: bool,
 ) -> Topology:
     """Two ports per device; the ends of a chain leave one of theirs unused."""
-    figures = _figures(system)
+    figures = system.figures
     links = neuronlink_total(figures, reading)
     count = system.devices
     assembly = Assembly(system.name)
@@ -150,8 +149,3 @@ def _line(
         notes=[DIRECTION_REASON[reading], "which device hangs on which NUMA node is not documented"],
         budgets=[neuronlink_budget(figures, "NeuronLink-v2 per device", ("neuronlink",), links, reading)],
     )
-
-
-def _figures(system: System) -> Figures:
-    instance = system.instance
-    return Figures(system.book, (instance.name, instance.parent, instance.device))

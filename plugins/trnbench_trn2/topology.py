@@ -7,7 +7,6 @@ from trnbench.topology import (
     DIRECTION_REASON,
     ONE_WAY,
     Assembly,
-    Figures,
     Server,
     Topology,
     add_devices,
@@ -70,14 +69,14 @@ def single_device(system: System, *, neuronlink_direction: str = ONE_WAY, cores:
     check_direction(neuronlink_direction)
     return lone_device(
         system.name,
-        _figures(system),
+        system.figures,
         cores,
         "no document gives the host's processors and memory, nor how its network is attached",
     )
 
 
 def _tori(system: System, reading: str, cores: bool, *, adapters: bool = True) -> Topology:
-    figures, instances = _figures(system), system.hosts
+    figures, instances = system.figures, system.hosts
     inside = neuronlink_total(figures, reading, "intra-instance")
     assembly = Assembly(system.name)
     devices = add_devices(assembly, instances, positions(SIDES))
@@ -127,8 +126,3 @@ def groups(topology: Topology) -> tuple[tuple[int, ...], ...]:
     for device in topology.devices:
         hosts.setdefault(device.host, []).append(device.id)
     return tuple(zip(*hosts.values(), strict=True))
-
-
-def _figures(system: System) -> Figures:
-    instance = system.instance
-    return Figures(system.book, (instance.name, instance.parent, instance.device))

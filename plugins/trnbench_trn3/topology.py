@@ -77,7 +77,7 @@ def gen1(
     system: System, *, neuronlink_direction: str = ONE_WAY, trn3_links: str = LEVELS, cores: bool = False
 ) -> Topology:
     """Four servers of 16: one switch for servers 0 and 1, one for 2 and 3; direct links 0–2 and 1–3."""
-    figures = _figures(system)
+    figures = system.figures
     links = _links(figures, neuronlink_direction, trn3_links)
     assembly, devices = _devices(system)
     # Here one switch is both the server's and the rack's, so a device's links to it add up.
@@ -102,7 +102,7 @@ def gen2(
 
     Device i of server s has a direct link to device i of server s + 18.
     """
-    figures = _figures(system)
+    figures = system.figures
     links = _links(figures, neuronlink_direction, trn3_links)
     assembly, devices = _devices(system)
     # Documents send traffic of one server over its own switch although the rack's reaches as far.
@@ -139,13 +139,13 @@ def single_device(
     """trn3.3xlarge and trn3pd98.3xlarge: one device and its host."""
     check_direction(neuronlink_direction)
     _check_links(trn3_links)
-    return lone_device(system.name, _figures(system), cores, NO_HOST)
+    return lone_device(system.name, system.figures, cores, NO_HOST)
 
 
 def _server(system: System, options: tuple[str, str, bool], *, networked: bool) -> Topology:
     """One server as Gen1 has four: its links to the server and to the rack end at one switch."""
     reading, choice, cores = options
-    figures = _figures(system)
+    figures = system.figures
     links = _links(figures, reading, choice)
     shared = total((links.near, links.rack))
     count = system.devices
@@ -290,8 +290,3 @@ def within_racks(topology: Topology) -> tuple[tuple[int, ...], ...]:
     for device in topology.devices:
         racks.setdefault((device.coord[0], device.coord[-1]), []).append(device.id)
     return tuple(tuple(rack) for rack in racks.values() if len(rack) > 1)
-
-
-def _figures(system: System) -> Figures:
-    instance = system.instance
-    return Figures(system.book, (instance.name, instance.parent, instance.device))

@@ -252,8 +252,7 @@ def published_question(
     are. `lnc`: physical cores per rank, 0 for the generation's default. "sendrecv" is a permute of two ranks.
     Raises UsageError when the ranks do not fit the system, and for an unknown context.
     """
-    default = int(system.costs.get("lnc", {}).get("default", 1))
-    level = "core" if (lnc or default) == 1 else "logical-core"
+    level = "core" if (lnc or system.default_lnc) == 1 else "logical-core"
     fabric = fabric_of(system, Options(level=level, context=context))
     instances = system.size if system.instance.sizable else 1
     nodes = nodes or instances

@@ -211,8 +211,7 @@ class Fabric:
         level, cores = self.options.level, self.system.cores_per_device
         if level == "device":
             return 1
-        each = int(self.system.costs.get("lnc", {}).get("default", 1)) if level == "logical-core" else 1
-        return max(cores // each, 1)
+        return max(cores // self.system.default_lnc, 1) if level == "logical-core" else cores
 
     @property
     def size(self) -> int:

@@ -97,9 +97,8 @@ def _notches(size: int) -> tuple[int, ...]:
 
 def _lnc(system: System, layout: Layout) -> list[int]:
     """Other numbers of cores that a rank may have; 0 is the system's own."""
-    table = system.costs.get("lnc", {})
-    own = int(table.get("default", 1))
-    others = [0 if int(each) == own else int(each) for each in table.get("values", ())]
+    values = map(int, system.costs.get("lnc", {}).get("values", ()))
+    others = [0 if each == system.default_lnc else each for each in values]
     return [each for each in others if each != layout.lnc]
 
 
