@@ -130,7 +130,8 @@ def legal_kernels() -> tuple[Legal, ...]:
     for home, function, shapes, programs in FILES:
         generator = np.random.default_rng(len(kernels))
         arguments = [generator.standard_normal(shape).astype(np.float32) for shape in shapes]
-        kernels.append(Legal(function, home, function, machine, arguments, programs))
+        name = f"{Path(home).stem}.{function}"  # a benchmark may be called like a file's function
+        kernels.append(Legal(name, home, function, machine, arguments, programs))
     return tuple(kernels)
 
 

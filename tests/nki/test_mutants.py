@@ -17,14 +17,14 @@ def caught(count: int, seed: int, *names: str) -> Counter[str]:
 
 
 def test_a_sample() -> None:
-    results = caught(16, 1, "softmax", "hbm_copy", "softmax_rows", "halves_swapped")
+    results = caught(16, 1, "softmax", "hbm_copy", "rows.softmax_rows", "halves.halves_swapped")
     assert results.total() > 10
     assert results["finding"] > 3
     assert results["missed"] <= results.total() // 10, results
 
 
 def test_dropped_barriers_are_races() -> None:
-    legal = next(kernel for kernel in legal_kernels() if kernel.name == "halves_swapped")
+    legal = next(kernel for kernel in legal_kernels() if kernel.name == "halves.halves_swapped")
     dropped = [mutant for mutant in mutants(legal) if mutant.kind == "barrier dropped"]
     found = outcomes(dropped)
     assert len(found) == 2
