@@ -42,6 +42,18 @@ def _equal_or_not(x: Any) -> Any:
     )
 
 
+def _chosen_by_indices(x: Any) -> Any:
+    rows, columns = np.arange(128)[:, None], np.arange(64)
+    return np.stack(
+        [
+            np.where(20 + rows >= 40 + columns, x, -9984),
+            np.where((rows < 100) & (columns > rows), x, -1),
+            np.where(rows == columns, 0, x),
+            np.where(columns < 10, x + 1, x),
+        ]
+    )
+
+
 KERNELS = tomllib.loads(Path(__file__).with_name("beta1_kernels.toml").read_text(encoding="utf-8"))
 EXACT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
     ("writes to what it is given", (made(128, 8), np.zeros((128, 8), np.float32)), lambda x, out: -x),
@@ -76,6 +88,7 @@ EXACT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
         ),
     ),
     ("equal, or not", (made(128, 64).round(),), _equal_or_not),
+    ("a comparison of indices chooses", (made(128, 64),), _chosen_by_indices),
     (
         "moments of some columns",
         (made(128, 64).round(),),

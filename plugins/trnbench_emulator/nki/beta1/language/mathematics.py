@@ -15,11 +15,12 @@ from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki import language as today
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import box_of, leaves_nothing
-from trnbench_emulator.nki.beta1.isa import nc_matmul, tensor_reduce
+from trnbench_emulator.nki.beta1.index import Mask, box_of, leaves_nothing
+from trnbench_emulator.nki.beta1.isa import affine_select, nc_matmul, tensor_reduce
+from trnbench_emulator.nki.beta1.language.memory import full
 from trnbench_emulator.nki.beta1.operation import broadcast_to, column_of, in_sbuf
 from trnbench_emulator.nki.beta1.tile import Tile, later
-from trnbench_emulator.nki.dtype import Sizes
+from trnbench_emulator.nki.dtype import DTYPES, Sizes
 from trnbench_emulator.nki.functions import FUNCTIONS
 from trnbench_emulator.nki.language.reductions import axes_of, left
 from trnbench_emulator.nki.memory import Buffer
@@ -137,8 +138,16 @@ def rms_norm(
     return _within(mask, call, (x, w), dtype or x.dtype)
 
 
-def where(condition: Tile, x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """x where the condition holds, else y. A comparison of indices is made a tile first, as affine_select
+    does it: its page names this call for predicates that it does not take itself, joined ones."""
     settle()
+    tiles = [part for part in (x, y) if isinstance(part, Tile)]
+    if isinstance(condition, Mask) and tiles:
+        masks = [condition] if condition.is_equality else [Mask((each,)) for each in condition.conditions]
+        condition = full(tiles[0].shape, 1, DTYPES["float32"], buffer=Buffer.SBUF)
+        for comparison in masks:
+            condition = affine_select(comparison, condition, 0)
     shape = condition.shape
     parts = tuple(broadcast_to(part, shape) if isinstance(part, Tile) else part for part in (x, y))
     kind = dtype or next(tile.dtype for tile in (x, y, condition) if isinstance(tile, Tile))
