@@ -151,10 +151,10 @@ def _smallest(system: System, level: str, groups: Groups) -> tuple[System, Group
     """The system, the groups and the oversubscription of its network that have the answer of them all.
 
     Groups that lie within an instance, or within a few side by side, alike in each, take as long as those of
-    the first: they share no link. Where every group has one rank in each instance and all ranks of an instance
-    are in one, they share nothing but adapters, evenly: one group takes as long where the network carries as
-    much less as ranks share an adapter. (`tests/workloads/test_exchange_times.py` holds both to the whole
-    question.)
+    the first: they share no link. Where every group has one rank in each instance and all ranks of an
+    instance are in one, they share nothing but adapters, evenly: one group takes as long where the network
+    carries as much less as ranks share an adapter. (`tests/workloads/test_exchange_times.py` holds both to
+    the whole question.)
     """
     if not (groups and system.instance.sizable and system.size > 1):
         return system, groups, 1.0
