@@ -28,6 +28,9 @@ def test_no_words_of_a_table_reach_into_the_next_column(browser: Any, default_ru
         file = default_run / "trnbench-report.html"
         visit = Visit(browser, file, viewport={"width": width, "height": 900})
         assert visit.page.evaluate(WIDER) == [], width
+        visit.follow("#cases")
+        visit.page.wait_for_selector("#all-cases tbody tr")
+        assert visit.page.evaluate(WIDER) == [], f"every case, {width}"
         visit.close()
 
 
