@@ -277,7 +277,7 @@ def test_a_peak_that_it_is_not_held_against() -> None:
         (
             "60",
             "at_least '60' is no percentage\n"
-            "  cause: it is a number with % behind it, 0 to 1,000,000\n"
+            "  cause: it is a number with % behind it, 0 to 1,000,000%\n"
             "  try:   at_least 3%",
         ),
         (60, 'at_least=60 is no share\n  cause: 0.6 is 60 %\n  try:   at_least="60%"'),

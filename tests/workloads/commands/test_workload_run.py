@@ -102,10 +102,7 @@ def test_a_table_shows_the_axes_that_differ_and_the_parts_beside_each_other(stor
     assert head.split()[:3] == ["batch", "ms", "expect"]
     assert [line.split()[0] for line in (first, second)] == ["1", "8"]
     assert sentence == "llama-3.2-1b-decode, kv 512, bf16, tp 8, on trn1.32xlarge."
-    assert idle == (
-        "24 of 32 cores of trn1.32xlarge have nothing to do: --tp or --dp uses them, "
-        "and `trnbench plan` finds how."
-    )
+    assert idle == "24 of 32 cores idle on trn1.32xlarge: use --tp or --dp."
     shown = invoke(store, *words, "--explain").stdout
     assert shown.startswith(f"{table}\n\nsystem ")
     rest = shown.splitlines()
@@ -116,7 +113,7 @@ def test_a_table_shows_the_axes_that_differ_and_the_parts_beside_each_other(stor
 
 def test_a_layout_on_every_core_leaves_none_idle(store: Path) -> None:
     words = ("workload", "run", *STEP, "-i", "trn1.32xlarge", "-a", "tp=32,8")
-    assert "nothing to do" not in invoke(store, *words).stdout
+    assert " idle " not in invoke(store, *words).stdout
 
 
 def test_both_tables_of_a_prompt_have_the_same_digits_of_tokens_per_second(store: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Measurement, expected_time, least_time, nearness_of, percent, show
-from trnbench.errors import counted
 from trnbench.terminal.cell import Column
 from trnbench.terminal.outcome import Ended, none_ran
 from trnbench.terminal.output import emit, emit_json, paragraph, say, write
@@ -170,15 +169,13 @@ def _head(record: dict[str, Any], records: list[dict[str, Any]], axes: list[str]
 
 
 def _idle(records: list[dict[str, Any]]) -> str:
-    """Cores that a layout leaves without work, and what uses them; empty where it leaves none."""
-    laid = sorted((each for each in records if "cores" in each), key=lambda each: int(each["ranks"]))
-    idle = {each["system"]: (each["cores"] - each["ranks"], each["cores"]) for each in laid}
-    told = [f"{free:,} of {cores:,} cores of {system}" for system, (free, cores) in idle.items() if free]
-    if not told:
+    """Cores of the one system that each layout leaves without work; empty where one layout leaves none."""
+    laid = [each for each in records if "cores" in each]
+    if len({each["system"] for each in laid}) != 1:
         return ""
-    more = f" and of {counted(len(told) - 3, 'other system')}" if len(told) > 3 else ""
-    remedy = "--tp or --dp uses them, and `trnbench plan` finds how"
-    return f"{', '.join(told[:3])}{more} have nothing to do: {remedy}."
+    most = max(laid, key=lambda each: int(each["ranks"]))
+    idle, cores = most["cores"] - most["ranks"], most["cores"]
+    return f"{idle:,} of {cores:,} cores idle on {most['system']}: use --tp or --dp." if idle else ""
 
 
 def _remarks(records: list[dict[str, Any]]) -> list[str]:
