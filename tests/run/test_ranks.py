@@ -145,11 +145,12 @@ def test_a_rank_that_dies_ends_the_run_everywhere_with_a_reason(tmp_path: Path) 
 
 
 def test_a_rank_that_hangs_ends_the_run_everywhere_with_124(tmp_path: Path) -> None:
+    # Long enough for the rank that is well to answer on a machine that does much else.
     done = ranks(
-        tmp_path, 3, "stopped,well", "--no-report", "-q", "--timeout", "2", RANKS_BOOT_S="1"
+        tmp_path, 3, "stopped,well", "--no-report", "-q", "--timeout", "2", RANKS_BOOT_S="6"
     )  # fmt: skip
     assert [done[0].returncode, done[2].returncode] == [124, 124]
-    assert done[0].stderr.startswith("error: rank 1 of 3 did not answer within 6 s\n")
+    assert done[0].stderr.startswith("error: rank 1 of 3 did not answer within 11 s\n")
     assert done[2].stderr.startswith("error: rank 2: the run has ended: rank 1 of 3 did not answer")
     (found,) = stored(tmp_path).measurements
     assert found.reason is Reason.TIMEOUT
