@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from trnbench import Scope, System
 from trnbench_emulator.fabric.ask import ask
 from trnbench_emulator.fabric.constants import GRAPH
+from trnbench_emulator.fabric.groups import Groups, side_by_side
 from trnbench_emulator.fabric.question import Question
 from trnbench_emulator.fabric.systems import fabric_of
 from trnbench_steps.kernel_times import Call, KernelTime
@@ -108,9 +109,6 @@ class Stretches:
         )
 
 
-Groups: TypeAlias = tuple[tuple[int, ...], ...]
-
-
 class ExchangeTimes:
     """Asked once for each size and groups."""
 
@@ -160,16 +158,9 @@ def _smallest(system: System, level: str, groups: Groups) -> tuple[System, Group
         return system, groups, 1.0
     per_instance = fabric_of(system, Question(collective="", size=0, system=system, level=level).options).size
     per_instance //= system.size
-    instances = max(max(group) // per_instance - min(group) // per_instance for group in groups) + 1
-    ranks = instances * per_instance
-    inside = {
-        tuple(
-            sorted(tuple(rank % ranks for rank in group) for group in groups if group[0] // ranks == number)
-        )
-        for number in {group[0] // ranks for group in groups}
-    }
-    if len(inside) == 1 and all(len({rank // ranks for rank in group}) == 1 for group in groups):
-        system, groups = replace(system, size=instances), inside.pop()
+    instances, inside = side_by_side(groups, per_instance)
+    if instances:
+        system, groups = replace(system, size=instances), inside
     if instances == 1:
         return system, groups, 1.0
     adapters = system.book.value(system.instance.parent, "efa_adapter_count", scope=Scope.INSTANCE)

@@ -72,6 +72,17 @@ def test_ranks_of_some_instances_take_as_long_whatever_stands_beside_them(size: 
     assert costs[1] == costs[0] == pytest.approx(ask(asked).time_s, rel=1e-9)
 
 
+def test_groups_inside_instances_are_asked_of_any_cluster() -> None:
+    times = []
+    for name, ranks in (("trn1.32xlarge", 32), ("trn1-ultracluster:1875", 60_000)):
+        groups = tuple(tuple(range(start, start + 8)) for start in range(0, ranks, 8))
+        system = load_registry().system(name)
+        times.append(
+            ask(Question(collective="all_reduce", size=1e6, system=system, groups=groups, level="core"))
+        )
+    assert times[0].time_s == times[1].time_s
+
+
 def test_some_ranks_of_two_instances_are_asked_where_two_instances_are() -> None:
     system = load_registry().system("trn1-ultracluster:1875")
     exchange = Exchange(name="", collective="all_reduce", axis=Axis.TENSOR, size=16e6)

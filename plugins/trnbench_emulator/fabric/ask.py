@@ -20,7 +20,7 @@ from trnbench_emulator.fabric.algorithms.algorithm import (
 )
 from trnbench_emulator.fabric.answer import Answer
 from trnbench_emulator.fabric.constants import NCCOM
-from trnbench_emulator.fabric.groups import check_groups
+from trnbench_emulator.fabric.groups import check_groups, side_by_side
 from trnbench_emulator.fabric.planner import Planner
 from trnbench_emulator.fabric.question import INCAST, PATTERNS, Options, Question
 from trnbench_emulator.fabric.schedule import Chains
@@ -37,9 +37,8 @@ def ask(question: Question) -> Answer:
     Raises UsageError for what is unknown or makes no sense, NotPossible where an algorithm cannot do it,
     TopologyError where ranks are too many or apart.
     """
+    question = _side_by_side(question)
     fabric = fabric_of(question.system, question.options)
-    if instances := _whole_instances(question, fabric):
-        return ask(replace(question, system=replace(question.system, size=instances), groups=()))
     question = _of_ranks(question, fabric)
     answers: dict[tuple[object, ...], Answer] = fabric.answers
     key = question.key
@@ -64,23 +63,20 @@ def compared(question: Question) -> dict[str, float]:
     return seconds
 
 
-def _whole_instances(question: Question, fabric: Fabric) -> int:
-    """Of how many instances side by side each group of a cluster has every rank; 0 where one has not.
-
-    They share no link with others: a group takes what a cluster of so many takes, and runs what that runs.
-    """
-    options = question.options
+def _side_by_side(question: Question) -> Question:
+    """Of a cluster the instances that groups span, alike side by side; all of their ranks are no group."""
+    options, fabric = question.options, fabric_of(question.system, question.options)
     alike = not (question.beside or options.degraded or options.straggler or options.late)
     if not (question.groups and alike and fabric.clustered) or question.collective in PATTERNS:
-        return 0
+        return question
     check_groups(question.groups, fabric.size)
-    size, per_instance = len(question.groups[0]), fabric.size // question.system.size
-    instances, rest = divmod(size, per_instance)
-    if rest or instances > question.system.size:
-        return 0
-    starts = [group[0] for group in question.groups]
-    side_by_side = question.groups == tuple(tuple(range(start, start + size)) for start in starts)
-    return instances if side_by_side and not any(start % per_instance for start in starts) else 0
+    per_instance = fabric.size // question.system.size
+    instances, groups = side_by_side(question.groups, per_instance)
+    if groups == (tuple(range(instances * per_instance)),):
+        groups = ()
+    elif instances in (0, question.system.size):
+        return question
+    return replace(question, system=replace(question.system, size=instances), groups=groups)
 
 
 def _of_ranks(question: Question, fabric: Fabric) -> Question:

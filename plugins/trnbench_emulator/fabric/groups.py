@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -12,6 +13,8 @@ from trnbench_emulator.fabric.algorithms.algorithm import PERMUTE, NotPossible
 from trnbench_emulator.fabric.constants import Constants
 from trnbench_emulator.fabric.question import HALVES, INCAST, PING_PONG, READ, SEND
 from trnbench_emulator.fabric.schedule import Move, Schedule, Step
+
+Groups: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 def check_ranks(ranks: Iterable[int], count: int) -> None:
@@ -55,6 +58,22 @@ def check_groups(groups: Sequence[Sequence[int]], ranks: int) -> None:
                 f"rank {rank} is in two replica groups", cause="every rank takes part once", try_=EXAMPLE
             )
         seen.add(rank)
+
+
+def side_by_side(groups: Groups, per_instance: int) -> tuple[int, Groups]:
+    """Of how many instances side by side no group leaves a block, and the groups of the first block, sorted.
+
+    No instances where a block has others than the first: alike they share no link, and take as long as one.
+    """
+    instances = max(max(group) // per_instance - min(group) // per_instance for group in groups) + 1
+    ranks = instances * per_instance
+    if any(min(group) // ranks != max(group) // ranks for group in groups):
+        return 0, groups
+    blocks: dict[int, list[tuple[int, ...]]] = {}
+    for group in groups:
+        blocks.setdefault(group[0] // ranks, []).append(tuple(rank % ranks for rank in group))
+    alike = {tuple(sorted(block)) for block in blocks.values()}
+    return (instances, alike.pop()) if len(alike) == 1 else (0, groups)
 
 
 def groups_along(sizes: Mapping[str, int], name: str, ranks: int) -> list[list[int]]:
