@@ -284,8 +284,8 @@ def plain(value: Any) -> Any:
     return json.loads(msgspec.json.encode(value))
 
 
-def run_case(kernel: str, *axes: str, scope: str) -> trnbench.Measurement:
-    run = trnbench.bench(kernels=[kernel], instances=[TRN2], axes=axes, scopes=[scope])
+def run_case(kernel: str, *axes: str, scope: str, instance: str = TRN2) -> trnbench.Measurement:
+    run = trnbench.bench(kernels=[kernel], instances=[instance], axes=axes, scopes=[scope])
     (found,) = run.measurements
     assert found.evidence.nearest is not None
     return found
@@ -297,6 +297,16 @@ def test_run_and_nki_run_agree() -> None:
     assert told["latency_s"] == case.time_s
     assert told["evidence"]["nearest"] == plain(case.evidence.nearest)
     assert told["expected_s"] == plain(trnbench.expected_time(case.evidence, case.time_s))
+
+
+def test_documents_bound_what_nki_run_expects_as_they_do_of_a_run() -> None:
+    axes = ("rows=512", "columns=1024", "dtype=fp32")
+    case = run_case("softmax", *axes, scope="core", instance="trn1.32xlarge")
+    arguments = [word for axis in axes for word in ("--arg", axis)]
+    told = listed("nki", "run", "softmax", "-i", "trn1.32xlarge", *arguments)
+    expected = trnbench.expected_time(case.evidence, case.time_s, trnbench.least_time(case))
+    assert expected[0] > trnbench.expected_time(case.evidence, case.time_s)[0], "documents bound it"
+    assert told["expected_s"] == pytest.approx(expected)
 
 
 def test_run_and_fabric_run_agree() -> None:

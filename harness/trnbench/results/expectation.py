@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from trnbench.facts.fact import PeakChoice
 from trnbench.results.measurement import BestPublished, Evidence, Grade, Measurement, Metric, Nearness
 
 NOT_RECORDED = "nearness not recorded"
@@ -55,14 +56,22 @@ def least_time(measurement: Measurement) -> float:
     judged, time_s = measurement.judgement, measurement.time_s
     if judged is None or time_s is None:
         return 0.0
-    share = judged.of_engine_bound
-    if share is None and judged.peaks.chosen.evidence != "measured":
-        chosen = judged.peaks.chosen.value
-        figures = (chosen, *(peak.value for peak in judged.peaks.alternatives))
-        metric = measurement.metrics.get(judged.metric)
-        lower = metric is not None and metric.better == "lower"
-        share = judged.fraction * (min(figures) / chosen if lower else chosen / max(figures))
-    return time_s * min(share or 0.0, 1.0)
+    metric = measurement.metrics.get(judged.metric)
+    lower = metric is not None and metric.better == "lower"
+    return time_s * least_share(judged.fraction, judged.of_engine_bound, judged.peaks, lower=lower)
+
+
+def least_share(
+    fraction: float, of_engine_bound: float | None, peaks: PeakChoice, *, lower: bool = False
+) -> float:
+    """Of a time: what is left of it at the engine bound, or at the best documented figure where no clock
+    bounds it. `fraction` is of the peak chosen; `lower`: the less the better."""
+    share = of_engine_bound
+    if share is None and peaks.chosen.evidence != "measured":
+        chosen = peaks.chosen.value
+        figures = (chosen, *(peak.value for peak in peaks.alternatives))
+        share = fraction * (min(figures) / chosen if lower else chosen / max(figures))
+    return min(share or 0.0, 1.0)
 
 
 def expected(measurement: Measurement) -> tuple[float, float] | None:

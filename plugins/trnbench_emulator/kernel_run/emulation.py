@@ -182,6 +182,7 @@ def _kernel_run(
     """What was recorded and timed, of a kernel without a name. `shares`: of a second."""
     closest, several = best_of(shares), len(recording.programs) > 1
     explained, waterfall = bool(timing.waterfall), timing.waterfall
+    reached = tuple(replace(share, value=share.value / timing.latency_s) for share in shares)
     if explained and closest is not None:
         waterfall = waterfall_from_peak(waterfall, closest.fraction, name=f"the {closest.what} peak")
     return KernelRun(
@@ -198,7 +199,7 @@ def _kernel_run(
         flops=sum(float(count) for (engine, _), count in recording.work().items() if engine == TENSOR),
         busy_s=dict(timing.busy_s),
         bytes={name: float(amount) for name, amount in sorted(timing.bytes.items())},
-        shares=tuple(replace(share, value=share.value / timing.latency_s) for share in shares),
+        shares=reached,
         waterfall=tuple(Part(name=name, seconds=seconds) for name, seconds in waterfall),
         path=tuple(Part(name=name, seconds=seconds) for name, seconds in (timing.path if explained else ())),
         lines=_lines(timing, table) if explained else (),
@@ -206,6 +207,7 @@ def _kernel_run(
         programs=timing.programs if several else (),
         last=timing.last,
         imbalance=timing.imbalance if several else 0.0,
+        least_s=timing.latency_s * max((share.least for share in reached), default=0.0),
     )
 
 

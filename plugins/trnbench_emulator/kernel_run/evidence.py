@@ -8,12 +8,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from trnbench.case_key import CaseKey, Value
+from trnbench.facts.fact import PeakPolicy
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case, Kernel
 from trnbench.registry import Registry
-from trnbench.results.expectation import SHIPPED, above
+from trnbench.results.expectation import SHIPPED, above, least_time
 from trnbench.results.measurement import Grade, Metric
 from trnbench.run.expectation import Expectations
+from trnbench.run.judge import Judge
 from trnbench_emulator import nki_sources
 from trnbench_emulator.backend import KernelQuestion
 from trnbench_emulator.kernel_run.result import KernelRun
@@ -38,15 +40,11 @@ def beside_benchmark(
         point=dict(point),
     )
     case = Case(key=key, kernel=kernel, extent=extent)
-    primary = case.primary
-    count = kernel.work(point, extent).as_counts().get(primary.count, 0.0) if primary.count else 0.0
-    metric = Metric(
-        name=primary.name,
-        value=count / run.latency_s if primary.count else run.latency_s,
-        unit=primary.unit,
-        better=primary.better,
-        scope=primary.scope or run.scope,
+    judged = Judge(PeakPolicy.SEED).told(
+        case, system, run.evidence, time_s=run.latency_s, samples=(), counts=case.work.as_counts(), notes=()
     )
+    run = replace(run, least_s=least_time(judged))
+    metric = judged.metrics[judged.primary]
     return _with(run, expected, case, system, metric)
 
 

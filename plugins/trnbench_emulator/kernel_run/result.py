@@ -8,7 +8,7 @@ from trnbench.errors import KernelError, brief
 from trnbench.facts.fact import PeakChoice, Scope
 from trnbench.facts.units import show
 from trnbench.record import Record
-from trnbench.results.expectation import expected_time
+from trnbench.results.expectation import expected_time, least_share
 from trnbench.results.measurement import Evidence, Part, Status
 from trnbench_emulator.compiler import SWITCHES, Assumptions
 from trnbench_emulator.core.roofline import beyond_clocks
@@ -111,6 +111,11 @@ class Share(Record, kw_only=True):
         bound = self.choice.engine_bound
         return self.value / bound.value if bound is not None else None
 
+    @property
+    def least(self) -> float:
+        """Of the time: what clocks leave of it, or the best documented rate where they say nothing."""
+        return least_share(self.fraction, self.of_engine_bound, self.choice)
+
 
 def best_of(shares: Iterable[Share]) -> Share | None:
     """What came closest to its peak; None where nothing used has one."""
@@ -141,6 +146,8 @@ class KernelRun(Record, kw_only=True):
 
     `assumed`: what the compiler was taken to do to it, and what it was told not to; `alternatives`: the time
     with each of these the other way, the largest difference first. `not_compared` says why there are none.
+
+    `least_s`: under it clocks and documented rates allow no time.
     """
 
     kernel: str
@@ -167,6 +174,7 @@ class KernelRun(Record, kw_only=True):
     assumed: tuple[Assumed, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
     not_compared: str = ""
+    least_s: float = 0.0
 
     def __repr__(self) -> str:
         took = f"{show(self.latency_s, 's')} {self.evidence.grade}"
@@ -175,7 +183,7 @@ class KernelRun(Record, kw_only=True):
     @property
     def expected_s(self) -> tuple[float, float] | None:
         """Least and most seconds to expect of the machine; None where no published evidence stands near."""
-        return expected_time(self.evidence, self.latency_s)
+        return expected_time(self.evidence, self.latency_s, self.least_s)
 
     @property
     def doubts(self) -> tuple[str, ...]:
