@@ -10,6 +10,7 @@ from fabric_question import GIB, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from messages import messages
+from msgspec.structs import replace
 
 from trnbench.errors import FactError, UsageError
 from trnbench.generation import System
@@ -19,7 +20,7 @@ from trnbench_emulator.fabric.ask import ask, published_question
 from trnbench_emulator.fabric.constants import constants_of
 from trnbench_emulator.fabric.cycles import cycle_shares, directed_cycles
 from trnbench_emulator.fabric.question import Beside
-from trnbench_emulator.fabric.solve import LEAST, MOST
+from trnbench_emulator.fabric.solve import LEAST, MOST, SLOWED
 from trnbench_emulator.fabric.systems import Fabric, Options, fabric_of
 
 
@@ -143,6 +144,38 @@ def test_a_time_at_its_limit_is_the_healthy_one_in_all_its_parts(
     assert other.bound.time_s <= other.time_s
     assert min(other.tried.values(), default=other.time_s) == other.time_s
     assert all(each.utilisation <= 1 + 1e-9 for each in other.links)
+
+
+SLOW = {
+    "link": (Options(degraded=(("d0", "d1", 0.999), ("d1", "d0", 0.999))), 1 / 0.999, 0.0),
+    "rank": (Options(straggler=((1, 0.999),)), 1 / 0.999, 0.0),
+    "late": (Options(late=((1, 1e-6),)), 1.0, 1e-6),
+    "all": (
+        Options(degraded=(("d0", "d1", 0.99),), straggler=((1, 0.999),), late=((2, 1e-6),)),
+        1 / 0.99,
+        1e-6,
+    ),
+}
+
+
+@pytest.mark.parametrize("context", ["nccom", "graph"])
+@pytest.mark.parametrize("slow", SLOW)
+def test_what_slows_one_costs_no_more_than_if_it_slowed_all(slow: str, context: str) -> None:
+    """A bucket needs links and ranks that are alike: one of them a thousandth slower cost 12 %."""
+    options, times, late_s = SLOW[slow]
+    system = SYSTEMS[TRN1]
+    healthy, other = (
+        run(Fabric(system, replace(each, context=context)), "all_reduce", 2.0**26)
+        for each in (Options(), options)
+    )
+    assert healthy.algorithm == other.algorithm == "bucket"
+    assert healthy.time_s <= other.time_s <= healthy.time_s * times + late_s + 1e-9
+    assert SLOWED in other.notes
+    assert other.waterfall.total == round(other.time_s * 1e12)
+    assert all(each.utilisation <= 1 + 1e-9 for each in other.links)
+    named = run(Fabric(system, replace(options, context=context)), "all_reduce", 2.0**26, algorithm="ring")
+    assert named.time_s > other.time_s
+    assert SLOWED not in named.notes
 
 
 def test_half_the_rate_costs_between() -> None:

@@ -68,11 +68,12 @@ class Answer:
         return solved_s + self.planner.constants.residue_s(moving_s, self.start_s)
 
     def _waited_s(self, name: str, solved_s: float) -> float:
-        """What late ranks add to it, which graphs do not make longer."""
+        """What late ranks add to it, which graphs do not make longer: no more than they are late."""
         if not (self.question.late and self.planner.constants.residue):
             return 0.0
         punctual = self.carrier.punctual.carried(name, self.carried.beside)
-        return max(solved_s - punctual.solution.time_s, 0.0)
+        _, late_s = self.question.slowest
+        return min(max(solved_s - punctual.solution.time_s, 0.0), late_s)
 
     @property
     def moving_s(self) -> float:

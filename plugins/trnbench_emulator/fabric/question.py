@@ -169,6 +169,13 @@ class Question(Options, frozen=True, kw_only=True):
         most = replace(self, degraded=below)
         return [None if limit.options == self.options else limit for limit in (least, most)]
 
+    @property
+    def slowest(self) -> tuple[float, float]:
+        """The least that a link or a rank's memory has left of its rate, and the most seconds that a rank is
+        late: 1 and 0 of a healthy machine."""
+        left = [factor for *_, factor in (*self.degraded, *self.straggler)]
+        return min(left, default=1.0), max((seconds for _, seconds in self.late), default=0.0)
+
     def of(self, other: Beside) -> Question:
         """The question that `other` is, by itself."""
         return replace(

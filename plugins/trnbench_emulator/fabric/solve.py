@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
+from math import ceil
 
 import msgspec
 import numpy as np
@@ -77,6 +78,7 @@ class Carried(Record):
 
 LEAST = "without what slows it, it takes as long: a slower link or rank, or others beside it, cannot help"
 MOST = "the healthy machine takes as long: a faster link cannot harm"
+SLOWED = "all links and ranks as slow as the slowest take as long: that others are faster cannot harm"
 
 
 def within(carried: Carried, least: Carried | None, most: Carried | None) -> Carried:
@@ -93,6 +95,16 @@ def within(carried: Carried, least: Carried | None, most: Carried | None) -> Car
     if most is not None and own.total_ticks > most.solution.total_ticks:
         return replace(most, tried={}, worth=(), limit=MOST)
     return carried
+
+
+def slowed(healthy: Carried, left: float, late_s: float) -> Carried:
+    """The same where every link and memory has `left` of its rate, and all wait for a rank `late_s` late."""
+    own, start = healthy.solution, ticks(healthy.schedule.startup_s)
+    total = start + ceil((own.total_ticks - start) / left) + ticks(late_s)
+    longer = replace(
+        own, time_s=total / TICKS_PER_SECOND, total_ticks=total, idle=own.idle + total - own.total_ticks
+    )
+    return replace(healthy, solution=longer, tried={}, worth=(), limit=SLOWED)
 
 
 MOST_STEPS = 1000
