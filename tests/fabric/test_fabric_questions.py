@@ -20,7 +20,7 @@ from trnbench_emulator.fabric.ask import ask, published_question
 from trnbench_emulator.fabric.constants import constants_of
 from trnbench_emulator.fabric.cycles import cycle_shares, directed_cycles
 from trnbench_emulator.fabric.question import Beside
-from trnbench_emulator.fabric.solve import LEAST, MOST, SLOWED
+from trnbench_emulator.fabric.solve import BOTH_WAYS, LEAST, MOST, SLOWED
 from trnbench_emulator.fabric.systems import Fabric, Options, fabric_of
 
 
@@ -176,6 +176,28 @@ def test_what_slows_one_costs_no_more_than_if_it_slowed_all(slow: str, context: 
     named = run(Fabric(system, replace(options, context=context)), "all_reduce", 2.0**26, algorithm="ring")
     assert named.time_s > other.time_s
     assert SLOWED not in named.notes
+
+
+def test_a_link_slow_one_way_takes_no_longer_than_one_slow_both_ways() -> None:
+    there, back = ("d0", "d1", 0.5), ("d1", "d0", 0.5)
+    graph = Options(level="logical-core", context="graph")
+    healthy, one, both = (
+        run(Fabric(SYSTEMS[TRN1], replace(graph, degraded=links)), "all_gather", 2.0**29)
+        for links in ((), (there,), (there, back))
+    )
+    assert healthy.time_s <= one.time_s == both.time_s
+    assert BOTH_WAYS in one.notes
+    assert one.waterfall.total == round(one.time_s * 1e12)
+
+
+def test_a_late_rank_costs_auto_no_more_than_it_is_late() -> None:
+    """In a graph what is quickest by links alone may leave more to wait for."""
+    system = SYSTEMS[TRN1]
+    punctual, late = (
+        run(Fabric(system, Options(level="logical-core", context="graph", late=slow)), "all_gather", 2.0**26)
+        for slow in ((), ((1, 1e-3),))
+    )
+    assert punctual.time_s <= late.time_s <= punctual.time_s + 1e-3 + 1e-9
 
 
 def test_half_the_rate_costs_between() -> None:

@@ -13,7 +13,7 @@ from trnbench_emulator.fabric.bound import Bound
 from trnbench_emulator.fabric.explanation import LinkLoad, Waterfall, inexact, loads, waterfall
 from trnbench_emulator.fabric.planner import Planner
 from trnbench_emulator.fabric.question import EVEN_OF, PATTERNS, Question
-from trnbench_emulator.fabric.solve import Carried, Solution, solve_beside
+from trnbench_emulator.fabric.solve import SLOWED, Carried, Solution, solve_beside
 
 HOTTEST = 3
 
@@ -68,12 +68,12 @@ class Answer:
         return solved_s + self.planner.constants.residue_s(moving_s, self.start_s)
 
     def _waited_s(self, name: str, solved_s: float) -> float:
-        """What late ranks add to it, which graphs do not make longer: no more than they are late."""
+        """What late ranks add to it, which graphs do not make longer."""
         if not (self.question.late and self.planner.constants.residue):
             return 0.0
         punctual = self.carrier.punctual.carried(name, self.carried.beside)
-        _, late_s = self.question.slowest
-        return min(max(solved_s - punctual.solution.time_s, 0.0), late_s)
+        waited_s = max(solved_s - punctual.solution.time_s, 0.0)
+        return min(waited_s, self.question.slowest[1]) if self.carried.limit == SLOWED else waited_s
 
     @property
     def moving_s(self) -> float:

@@ -24,7 +24,7 @@ from trnbench_emulator.fabric.groups import check_groups, side_by_side
 from trnbench_emulator.fabric.planner import Planner
 from trnbench_emulator.fabric.question import INCAST, PATTERNS, Options, Question
 from trnbench_emulator.fabric.schedule import Chains
-from trnbench_emulator.fabric.solve import Carried, slowed, within
+from trnbench_emulator.fabric.solve import BOTH_WAYS, Carried, slowed, within
 from trnbench_emulator.fabric.systems import Fabric, fabric_of
 
 KEPT = 256
@@ -97,26 +97,37 @@ def _answered(fabric: Fabric, question: Question) -> Answer:
     carried = within(answer.carried, *limits)
     if carried is not answer.carried:
         answer = Answer(question, answer.planner, carried, answer.said)
-    answer = _no_slower_than_slowed(answer)
+    answer = _no_slower_than_alike(answer)
     if question.collective in (BROADCAST, REDUCE) and question.algorithm in (AUTO, BEST):
         return _least(answer, ask(replace(question, collective=ALL_REDUCE)))
     return answer
 
 
-def _no_slower_than_slowed(answer: Answer) -> Answer:
-    """`auto` and `best` of a healthy machine may need ranks and links that are alike. On one where all are as
-    slow as the slowest they still do, and it is no faster than the one asked about."""
+def _no_slower_than_alike(answer: Answer) -> Answer:
+    """`auto` and `best` may need ranks and links that are alike. Of a healthy machine they are, and still
+    where all are as slow as the slowest; so are links as slow both ways. Neither is faster than what is
+    asked about."""
     question = answer.question
     left, late_s = question.slowest
-    alike = not any(factor > 1.0 for *_, factor in question.degraded) and (left < 1.0 or late_s > 0.0)
+    slow = (left < 1.0 or late_s > 0.0) and not any(factor > 1.0 for *_, factor in question.degraded)
     chosen = question.algorithm in (AUTO, BEST) and question.collective not in PATTERNS
-    if not (alike and chosen and left > 0.0) or question.beside:
+    if not (slow and chosen) or question.beside:
         return answer
-    healthy = ask(replace(question, degraded=(), straggler=(), late=()))
-    carried = slowed(healthy.carried, left, late_s)
-    if carried.solution.total_ticks >= answer.carried.solution.total_ticks:
-        return answer
-    return Answer(question, healthy.planner, carried, healthy.said, carrier=healthy.carrier)
+    others = [answer]
+    if left > 0.0:
+        healthy = ask(replace(question, degraded=(), straggler=(), late=()))
+        others.append(_instead(question, healthy, slowed(healthy.carried, left, late_s)))
+    if set(question.both_ways) != set(question.degraded):
+        with suppress(NotPossible, TopologyError):  # ranks that only the other way joins
+            alike = ask(replace(question, degraded=question.both_ways))
+            limit = alike.carried.limit or BOTH_WAYS
+            others.append(_instead(question, alike, replace(alike.carried, limit=limit)))
+    return min(others, key=lambda other: other.time_s)
+
+
+def _instead(question: Question, other: Answer, carried: Carried) -> Answer:
+    carried = replace(carried, tried={}, worth=())
+    return Answer(question, other.planner, carried, other.said, carrier=other.carrier)
 
 
 def _least(half: Answer, whole: Answer) -> Answer:

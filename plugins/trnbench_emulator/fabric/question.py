@@ -173,8 +173,17 @@ class Question(Options, frozen=True, kw_only=True):
     def slowest(self) -> tuple[float, float]:
         """The least that a link or a rank's memory has left of its rate, and the most seconds that a rank is
         late: 1 and 0 of a healthy machine."""
-        left = [factor for *_, factor in (*self.degraded, *self.straggler)]
+        left = [factor for *_, factor in self.degraded] + [share for _, share in self.straggler]
         return min(left, default=1.0), max((seconds for _, seconds in self.late), default=0.0)
+
+    @property
+    def both_ways(self) -> tuple[tuple[str, str, float], ...]:
+        """Its links, each as slow the other way."""
+        left: dict[tuple[str, str], float] = {}
+        for a, b, factor in self.degraded:
+            for way in ((a, b), (b, a)):
+                left[way] = min(factor, left.get(way, factor))
+        return tuple((a, b, factor) for (a, b), factor in left.items())
 
     def of(self, other: Beside) -> Question:
         """The question that `other` is, by itself."""

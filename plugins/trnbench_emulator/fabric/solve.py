@@ -79,6 +79,7 @@ class Carried(Record):
 LEAST = "without what slows it, it takes as long: a slower link or rank, or others beside it, cannot help"
 MOST = "the healthy machine takes as long: a faster link cannot harm"
 SLOWED = "all links and ranks as slow as the slowest take as long: that others are faster cannot harm"
+BOTH_WAYS = "links as slow both ways take as long: that one way is faster cannot harm"
 
 
 def within(carried: Carried, least: Carried | None, most: Carried | None) -> Carried:
@@ -104,7 +105,7 @@ def slowed(healthy: Carried, left: float, late_s: float) -> Carried:
     longer = replace(
         own, time_s=total / TICKS_PER_SECOND, total_ticks=total, idle=own.idle + total - own.total_ticks
     )
-    return replace(healthy, solution=longer, tried={}, worth=(), limit=SLOWED)
+    return replace(healthy, solution=longer, limit=SLOWED)
 
 
 MOST_STEPS = 1000
