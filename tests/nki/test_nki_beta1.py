@@ -138,10 +138,18 @@ def test_a_result_that_has_a_name_is_copied(beta1: Run) -> None:
     assert np.array_equal(found.outputs[0], x + x)
 
 
-def test_products_add_up_in_psum(beta1: Run) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "psum[...] += nisa.nc_matmul(left, right)",
+        "psum[...] = psum + nisa.nc_matmul(left, right)",
+        "psum[...] = nl.add(nl.matmul(left, right, transpose_x=True), psum)",
+    ],
+)
+def test_products_add_up_in_psum(beta1: Run, line: str) -> None:
     a, b = made(256, 128), made(256, 512)
     found = beta1(
-        """
+        f"""
         def kernel(a, b) -> (128, 512):
             psum = nl.zeros((nl.par_dim(128), 512), nl.float32, buffer=nl.psum)
             i_k, i_m = nl.mgrid[0:128, 0:128]
@@ -149,7 +157,7 @@ def test_products_add_up_in_psum(beta1: Run) -> None:
             for k in nl.affine_range(2):
                 left = nl.load(a[k * 128 + i_k, i_m])
                 right = nl.load(b[k * 128 + i_k, i_n])
-                psum[...] += nisa.nc_matmul(left, right)
+                {line}
             nl.store(out, nl.copy(psum))
         """,
         a,

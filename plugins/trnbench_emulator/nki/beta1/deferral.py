@@ -41,6 +41,13 @@ class Pending(msgspec.Struct, eq=False):
         finally:
             STATE.place = before
 
+    def add_to(self, dst: Any) -> None:
+        """Carry it out so that it adds to what `dst` in PSUM holds: the result gets no tile then."""
+        assert self.adds is not None
+        self.call = self.adds
+        self.result.root.total = repr(dst)
+        self.issue(dst)
+
 
 OUTSIDE = Places()
 """Of calls outside a recording."""

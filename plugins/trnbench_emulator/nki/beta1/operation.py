@@ -11,7 +11,7 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki import language as today
-from trnbench_emulator.nki.beta1.deferral import settle
+from trnbench_emulator.nki.beta1.deferral import SLOT, settle, taken
 from trnbench_emulator.nki.beta1.index import broadcast, leaves_nothing
 from trnbench_emulator.nki.beta1.tile import CALLS, Tile, later
 from trnbench_emulator.nki.beta1.view import PARTITION
@@ -46,6 +46,10 @@ def apply(
     name: str, operands: tuple[Any, ...], *, dtype: Any = None, mask: Any = None, into: Tile | None = None
 ) -> Tile:
     """The operation on tiles and numbers, broadcast to one shape; `into` an existing tile, or a new one."""
+    if name == "add" and dtype is None and mask is None and into is None:
+        total = _accumulation(*operands)
+        if total is not None:
+            return total
     settle()
     function = FUNCTIONS[name]
     operands = of_one_rank(operands)
@@ -73,6 +77,33 @@ def apply(
         issue(into)
         return into
     return later(shape, kind, issue)
+
+
+def _accumulation(left: Any, right: Any) -> Tile | None:
+    """A tile in PSUM plus a product: `psum[…] = psum + product` adds up there, as `psum[…] += product` does.
+    None where it is another sum.
+    """
+    held = SLOT.held
+    if held is None or held.adds is None:
+        return None
+    for psum, product in ((left, right), (right, left)):
+        if not (isinstance(psum, Tile) and isinstance(product, Tile) and psum.buffer is Buffer.PSUM):
+            continue
+        target = psum.fitted(product.shape)
+        if product.root is held.result.root and product.is_whole() and target is not None:
+            break
+    else:
+        return None
+    taken(product)
+
+    def issue(dst: Tile) -> None:
+        if target.same_place(dst):
+            held.add_to(dst)
+        else:
+            held.issue(held.result)
+            apply("add", (psum, product), into=dst)
+
+    return later(product.shape, common_type([psum, product]), issue)
 
 
 def of_one_rank(operands: tuple[Any, ...]) -> tuple[Any, ...]:

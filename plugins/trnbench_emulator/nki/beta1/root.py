@@ -26,7 +26,19 @@ class Root:
     it, so that capacity is no rule here.
     """
 
-    __slots__ = ("_tiles", "axis", "buffer", "dtype", "fill", "name", "place", "shape", "strides", "written")
+    __slots__ = (
+        "_tiles",
+        "axis",
+        "buffer",
+        "dtype",
+        "fill",
+        "name",
+        "place",
+        "shape",
+        "strides",
+        "total",
+        "written",
+    )
 
     def __init__(self, shape: Sizes, axis: int, dtype: DType, buffer: Buffer, name: str = "") -> None:
         self.shape = shape
@@ -36,6 +48,7 @@ class Root:
         self.name = name
         self.fill: Any = None  # what a tile holds when it is made
         self.place: site.Place | None = None  # the line that asks for it, where not its first use
+        self.total = ""  # the tile that this product was added to, where it was
         self.written = False
         self._tiles: dict[int, NkiTensor] = {}
         self.strides = _strides(shape, max(axis, 0))
@@ -51,6 +64,12 @@ class Root:
     def tile(self, block: int) -> NkiTensor:
         tile = self._tiles.get(block)
         if tile is None:
+            if self.total:
+                raise KernelError(
+                    f"a product that was added to {self.total} is used again ({site.here()})",
+                    cause="it was added up where it is computed, and has no tile of its own",
+                    try_="copy = nl.copy(product), then add the copy and use it",
+                )
             tile = self._tiles[block] = self._made()
         return tile
 

@@ -210,8 +210,7 @@ class Tile(Arithmetic, View, eq=False):
             if name == "add" and value.is_whole() and held.adds and self.buffer is Buffer.PSUM:
                 target = self.fitted(value.shape)
                 if target is not None:
-                    held.call = held.adds
-                    held.issue(target)
+                    held.add_to(target)
                     return self
             held.issue(held.result)
         settle()
