@@ -68,6 +68,11 @@ EXACT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
         (made(128, 128),),
         lambda x: np.stack([x, x, np.broadcast_to(x[:, 0], x.shape)]),
     ),
+    (
+        "broadcasts any row",
+        (made(128, 64),),
+        lambda x: np.stack([np.broadcast_to(x[5], x.shape), x * x[70]]),
+    ),
     ("selects causally", (made(128, 128),), lambda x: np.where(np.tri(128) > 0, x, -9.0)),
     ("a column is a tile", (made(128, 8),), lambda x: x.max(1)[:, None]),
     ("a size is a quotient", (made(128, 4),), lambda x: x.reshape(128, 2, 2)),

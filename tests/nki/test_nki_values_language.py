@@ -136,6 +136,13 @@ def test_function_matches_numpy(run_piece: Run, name: str) -> None:
     matches_numpy(run_piece, CASES[name])
 
 
+@pytest.mark.parametrize("kind", ["float32", "int32"])
+def test_any_row_is_broadcast(snippets: Any, kind: str) -> None:
+    body = f"t = nl.broadcast_to(nl.load(args[0])[5:6, 0:1], (128, 64)){TAIL}"
+    got = snippets.run(body, INTS.astype(kind), functional=True).outputs[0]
+    np.testing.assert_array_equal(got, np.full((128, 64), INTS[5, 0]))
+
+
 @pytest.mark.parametrize("name", UNARY)
 def test_unary_operation_matches_numpy(snippets: Any, name: str) -> None:
     x, expected = UNARY[name]

@@ -159,6 +159,7 @@ def broadcast_to(src: Tile, shape: Any, *, dtype: Any = None, **_: Any) -> Tile:
     view = (in_sbuf(src) if _is_multiplied(src, sizes, dtype) else src).operand()
     if len(view.shape) != len(sizes):
         view = view.reshape((view.shape[0], *[1] * (len(sizes) - len(view.shape)), *view.shape[1:]))
+    view = composite.within_reach(view) if view.shape[0] == 1 else view
     if dtype is None and view.shape[0] == 1 and _stays(view, sizes) and _in_psum():
         row = view.reshape((1, view.form.free))
         return Tile.holding(composite.spread(row, sizes[0]).reshape(sizes))

@@ -112,11 +112,11 @@ def broadcast_to(x: NkiTensor, shape: Any, dtype: Any = None) -> NkiTensor:
     kind = dtype_of(dtype or x.dtype)
     if x.shape == sizes and kind is x.dtype:
         return x
-    view = x
+    view = x if x.shape[0] == sizes[0] else within_reach(x)
     for dim in range(1, len(sizes)):
         if view.shape[dim] != sizes[dim]:
             view = view.broadcast(dim, sizes[dim])
-    if view is not x or kind is not x.dtype or x.shape[0] == sizes[0]:
+    if view.form.free != x.form.free or kind is not x.dtype or x.shape[0] == sizes[0]:
         view = copied(view, kind)
     if view.shape[0] == sizes[0]:
         return view
@@ -129,6 +129,15 @@ def broadcast_to(x: NkiTensor, shape: Any, dtype: Any = None) -> NkiTensor:
         rows = min(_QUADRANT, sizes[0] - start)
         isa.nc_stream_shuffle(dst[start : start + rows], view, [0] * _QUADRANT)
     return dst
+
+
+def within_reach(row: NkiTensor) -> NkiTensor:
+    """A row of SBUF where engines can read it: amid a group of 32 partitions only a DMA reaches it."""
+    if row.buffer is not Buffer.SBUF or row.first_partition % _QUADRANT == 0:
+        return row
+    moved = ndarray(row.shape, row.dtype, sbuf)
+    isa.dma_copy(moved, row)
+    return moved
 
 
 def _spread(dst: NkiTensor, row: NkiTensor) -> None:
