@@ -65,14 +65,18 @@ class Rules(Record):
         if size > limit:
             raise self.fail(f"{what} is {size}, the limit is {limit}", try_=try_)
 
-    def same_elements(self, left: Form, right: Form, names: tuple[str, str]) -> None:
-        """Same partitions and as many elements in each."""
+    def same_elements(self, left: Form, right: Form, names: tuple[str, str], *, column: str = "") -> None:
+        """Same partitions and as many elements in each. `column`: what to try where one has one in each."""
         if left.partitions != right.partitions or left.free != right.free:
-            row = left.partitions != right.partitions and 1 in (left.partitions, right.partitions)
+            try_ = ""
+            if left.partitions == right.partitions and 1 in (left.free, right.free):
+                try_ = column
+            elif left.partitions != right.partitions and 1 in (left.partitions, right.partitions):
+                try_ = "nl.broadcast_to, or a dma_copy of row.ap([[0, 128], …]), spreads a row"
             raise self.fail(
                 f"{names[0]} has {left.partitions} × {left.free} elements (partitions × free), "
                 f"{names[1]} has {right.partitions} × {right.free}",
-                try_="nl.broadcast_to, or a dma_copy of row.ap([[0, 128], …]), spreads a row" if row else "",
+                try_=try_,
             )
 
     def not_both_psum(self, left: Form, right: Form, names: tuple[str, str]) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
+from trnbench_emulator.nki.releases import change
 
 _NO_PARTNERS = "collectives need other devices; trnbench emulates them as kernels of their own (trnbench run)"
 _COMPILER = "it drives the compiler or the device, which do not exist here"
@@ -53,10 +54,11 @@ def refuse(module: str, name: str, provided: Iterable[str], where: str = "") -> 
     provided = sorted(provided)
     where = where or site.here()
     if name in REMOVED.get(module, ()):
+        told = change(f"{module}.{name}")
         return Refused(
             f"{module}.{name} is not part of NKI any more ({where})",
             cause="it was in Beta 1 (neuronxcc.nki) and was removed in 0.2",
-            try_="port the kernel to NKI 0.3 or later",
+            try_=told.write if told else "port the kernel to NKI 0.3 or later",
         )
     known = WHY.get(module, {})
     if name in known:

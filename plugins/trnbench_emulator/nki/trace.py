@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
+from types import FrameType, TracebackType
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from trnbench.errors import KernelError
 from trnbench.record import Record
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
 from trnbench_emulator.nki import site
+from trnbench_emulator.nki.calls import advice
 from trnbench_emulator.nki.dtype import Array, Sizes, dtype_of
 from trnbench_emulator.nki.instruction import Instruction, Listing, Sink, Tally
 from trnbench_emulator.nki.jit import Kernel
@@ -211,11 +213,19 @@ def _call(
         elif isinstance(error, TypeError) and NkiTensor.__name__ in str(error) and "operand" in str(error):
             cause = "tensors have operators in Beta 1 alone (neuronxcc.nki)"
             try_ = "nl.add(x, y), nl.multiply(x, y), or nisa.tensor_tensor"
+        elif isinstance(error, TypeError) and error.__traceback__ is not None:
+            cause, try_ = advice(error, _innermost(error.__traceback__))
         raise KernelError(
             f"kernel {name!r} failed: {type(error).__name__}: {error} ({_where(source)})",
             cause=cause,
             try_=try_,
         ) from error
+
+
+def _innermost(trace: TracebackType) -> FrameType:
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame
 
 
 def _where(source: str) -> str:

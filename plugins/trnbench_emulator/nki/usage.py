@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-import tomllib
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from trnbench.record import Record
@@ -19,6 +15,7 @@ from trnbench_emulator.nki.importer import OURS
 from trnbench_emulator.nki.jit import jit
 from trnbench_emulator.nki.names import WHY
 from trnbench_emulator.nki.provide import provided_names
+from trnbench_emulator.nki.releases import Gone, change
 
 _TODAY: dict[str, Any] = {"nki.isa": isa, "nki.language": language}
 
@@ -48,14 +45,13 @@ class Use(Record):
         """What of it a newer release does not have."""
         module = self.module.removeprefix("neuronxcc.")
         full = f"{module}.{self.name}"
-        removed = next((each for each in changes() if each.name == full and not each.keyword), None)
+        removed = change(full)
         today = provided_names().get(module, ())
         if removed or (module in _TODAY and self.name not in today and self.module != module):
             yield removed or Gone(name=full)
             return
         for keyword in self.keywords:
-            wanted = ((keyword, ""), (keyword, full))
-            told = next((each for each in changes() if (each.keyword, each.name) in wanted), None)
+            told = change(full, keyword)
             if told:
                 yield replace(told, name=full)
             elif self._unknown(module, keyword):
@@ -68,25 +64,6 @@ class Use(Record):
         parameters = inspect.signature(function).parameters
         open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
         return not open_ended and keyword not in parameters
-
-
-class Gone(Record, kw_only=True):
-    """A name, or a parameter of it, that releases from `since` on do not have; what to write instead."""
-
-    name: str = ""
-    keyword: str = ""
-    since: str = "0.2"
-    write: str = "the calls that trnbench nki list has"
-
-    def __str__(self) -> str:
-        return f"{self.name}({self.keyword}=)" if self.keyword else self.name
-
-
-@cache
-def changes() -> tuple[Gone, ...]:
-    """What newer releases took away, from releases.toml beside this file."""
-    text = Path(__file__).with_name("releases.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text)["gone"], tuple[Gone, ...])
 
 
 def uses(tree: ast.Module) -> list[Use]:

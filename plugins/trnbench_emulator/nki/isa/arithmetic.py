@@ -82,7 +82,8 @@ def pair(rules: Rules, dst: Any, **data: Any) -> None:
     """Two operands and their result must have as many elements; one of the two may be in PSUM."""
     (name, first), (other, second) = data.items()
     tiles(rules, **data, dst=dst)
-    rules.same_elements(first.form, second.form, (name, other))
+    column = "nisa.tensor_scalar takes a column as operand0"
+    rules.same_elements(first.form, second.form, (name, other), column=column)
     rules.same_elements(dst.form, first.form, ("dst", name))
     rules.not_both_psum(first.form, second.form, (name, other))
 
