@@ -54,6 +54,12 @@ def _chosen_by_indices(x: Any) -> Any:
     )
 
 
+def _picked_sums(x: Any, rows: Any) -> Any:
+    total = np.zeros((64, 16), np.float32)
+    np.add.at(total, rows[:, 0], x + 1)
+    return total
+
+
 KERNELS = tomllib.loads(Path(__file__).with_name("beta1_kernels.toml").read_text(encoding="utf-8"))
 EXACT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
     ("writes to what it is given", (made(128, 8), np.zeros((128, 8), np.float32)), lambda x, out: -x),
@@ -67,6 +73,14 @@ EXACT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
         "transposes of transposes",
         (made(128, 128),),
         lambda x: np.stack([x, x, np.broadcast_to(x[:, 0], x.shape)]),
+    ),
+    (
+        "adds to rows that indices pick",
+        (
+            np.arange(2048).reshape(128, 16).astype(np.float32),
+            np.arange(128, dtype=np.int32)[:, None] // 4 * 2,
+        ),
+        _picked_sums,
     ),
     (
         "broadcasts any row",

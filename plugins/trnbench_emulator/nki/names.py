@@ -67,6 +67,12 @@ def refuse(module: str, name: str, provided: Iterable[str], where: str = "") -> 
             cause=f"{known[name]}; docs/nki.md lists what is emulated",
             try_="write it with the calls provided, or run the kernel on a device",
         )
+    if name in REMOVED.get(module.removeprefix("neuronxcc."), ()):
+        return Refused(
+            f"{module}.{name} is part of Beta 1 but trnbench does not emulate it ({where})",
+            cause="docs/nki.md lists what of Beta 1 is emulated",
+            try_="write it with the calls provided, or run the kernel on a device",
+        )
     near = difflib.get_close_matches(name, [*provided, *known], n=3, cutoff=0.6)
     return Refused(
         f"{module} has no {name!r} ({where})",

@@ -51,7 +51,7 @@ def test_each_kernel_with_what_it_uses(tmp_path: Path) -> None:
         OLD + "import torch\nMODEL = [][0]\n"
         "@nki.jit\ndef runs(x):\n    return nl.load(x[0:4], mask=True)\n"
         "def plain(x):\n    return nisa.tensor_copy(x, dtype=nl.float32)\n"
-        "@nki.jit\ndef wrong(x):\n    nl.atomic_rmw(x)\n    return flash(x)\n"
+        "@nki.jit\ndef wrong(x):\n    nl.all_reduce(x)\n    return flash(x)\n"
         "def host(x):\n    return torch.zeros(x)\n"
     )
     found = {(row["name"], row["state"]): row for row in rows(str(path), code=1)}
@@ -61,7 +61,7 @@ def test_each_kernel_with_what_it_uses(tmp_path: Path) -> None:
         ("wrong", "refused"): "kernel",
     }
     flash = "neuronxcc.nki.kernels.attention.flash"
-    assert found["wrong", "refused"]["why"] == f"neuronxcc.nki.language.atomic_rmw, {flash}"
+    assert found["wrong", "refused"]["why"] == f"neuronxcc.nki.language.all_reduce, {flash}"
     assert found["MODEL", "refused"]["why"] == "IndexError: list index out of range"
     assert found[flash, "refused"]["why"] == "it came inside the compiler and is not public"
     assert found["nki.isa.tensor_copy(dtype=)", "removed"]["why"] == "since 0.3: the type of dst"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trnbench_emulator.nki.constraints import Rules, issue, moved, word
+from trnbench_emulator.nki.dtype import Array
 from trnbench_emulator.nki.functions import function_of
 from trnbench_emulator.nki.isa.constants import dge_mode as dge_modes
 from trnbench_emulator.nki.isa.constants import dma_engine as dma_engines
@@ -105,8 +106,11 @@ def dma_compute(
     unique_indices: bool = True,
     oob_mode: oob_modes = oob_modes.error,
     name: str | None = None,
+    *,
+    _atomic: bool = False,
 ) -> None:
-    """dst = the sum of `srcs`, added while they are copied. One source may be addressed at run time."""
+    """dst = the sum of `srcs`, added while they are copied. One source may be addressed at run time.
+    `_atomic`: the first is dst, and what goes to one place is all added."""
     forms = tuple(source.form for source in srcs)
 
     def build(rules: Rules) -> Op:
@@ -134,7 +138,7 @@ def dma_compute(
         for tensor in (dst, *srcs):
             if isinstance(tensor, IndirectTensor):
                 tensor.inside("dma_compute", skip=skip)
-        again = dst.repeated() if isinstance(dst, IndirectTensor) else None
+        again = dst.repeated() if isinstance(dst, IndirectTensor) and not _atomic else None
         Rules("dma_compute", recorder.machine).require(
             again is None,
             f"index {again} occurs twice, those of what is added to must be unique",
@@ -146,8 +150,17 @@ def dma_compute(
             values = source.floats().reshape(dst.shape)
             if isinstance(source, IndirectTensor):
                 values = np.where(source.positions()[1].reshape(dst.shape), values, 0)
-            total = total + values
+            total = total + (_shared(dst, values) if _atomic and source is not dst else values)
         dst.put(total)
+
+
+def _shared(dst: NkiTensor, values: Array) -> Array:
+    """For each value the sum of those that go to the same place of `dst`."""
+    assert isinstance(dst, IndirectTensor)
+    places, number = np.unique(dst.positions()[0].reshape(-1), return_inverse=True)
+    total = np.zeros(len(places), np.float32)
+    np.add.at(total, number.reshape(-1), values.reshape(-1))
+    return total[number].reshape(dst.shape)
 
 
 def _check_sources(rules: Rules, dst: Form, forms: tuple[Form, ...], *, unique_indices: bool) -> None:

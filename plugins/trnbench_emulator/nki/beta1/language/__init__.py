@@ -29,6 +29,7 @@ from trnbench_emulator.nki.beta1.language.mathematics import (
     where,
 )
 from trnbench_emulator.nki.beta1.language.memory import (
+    atomic_rmw,
     device_print,
     empty_like,
     full,
@@ -99,7 +100,7 @@ globals().update(DTYPES)
 globals().update({name: operation for name, operation in OPERATIONS.items() if name != "copy"})
 
 __all__ = [
-    "affine_range", "all", "apply", "arange", "broadcast_to", "copy", "device_print", "dropout",
+    "affine_range", "all", "apply", "arange", "atomic_rmw", "broadcast_to", "copy", "device_print", "dropout",
     "empty_like", "expand_dims", "finfo", "fp32", "full", "gather_flattened", "load", "load_transpose2d",
     "loop_reduce", "matmul", "max", "mean", "mgrid", "min", "nc", "ndarray", "num_programs", "ones",
     "par_dim", "prod", "program_id", "program_ndim", "rand", "random_seed", "rms_norm", "sequential_range",

@@ -18,6 +18,7 @@ from trnbench_emulator.nki.beta1.root import Root, shaped
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.dtype import DTYPES, dtype_of
 from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.tensor import IndirectTensor
 
 _FP32 = DTYPES["float32"]
 
@@ -111,14 +112,19 @@ def load_transpose2d(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any
     return Tile.holding(today.load_transpose2d(src.operand(mask), dtype))
 
 
-def store(dst: Tile, value: Any, *, mask: Any = None, **_: Any) -> None:
-    """Copy a tile to HBM, through SBUF where it is in PSUM."""
+def _source(value: Any, dst: Tile) -> Tile:
+    """What goes to `dst` in HBM, in SBUF: a tile, or a number as often as `dst` has elements."""
     settle()
     if not isinstance(value, Tile):
         value = full((128, 1), value, dst.dtype)
         value = broadcast_to(value[0 : dst.shape[0]], (dst.shape[0], *dst.shape[1:]))
         settle()
-    value = in_sbuf(value)
+    return in_sbuf(value)
+
+
+def store(dst: Tile, value: Any, *, mask: Any = None, **_: Any) -> None:
+    """Copy a tile to HBM, through SBUF where it is in PSUM."""
+    value = _source(value, dst)
     if leaves_nothing(mask, dst.shape):
         return
     target = dst if dst.over or dst.ndim == value.ndim else dst.fitted(value.shape)
@@ -126,6 +132,22 @@ def store(dst: Tile, value: Any, *, mask: Any = None, **_: Any) -> None:
     source = value.fitted(target.shape)
     dst.root.written = True
     isa.dma_copy(target.operand(mask), (value if source is None else source).operand(mask))
+
+
+def atomic_rmw(dst: Tile, value: Any, op: Any, *, mask: Any = None, **_: Any) -> None:
+    """Add to rows of HBM that a tile of indices picks; what goes to one row is all added."""
+    value = _source(value, dst)
+    if leaves_nothing(mask, dst.shape):
+        return
+    target = dst.operand(mask)
+    if not isinstance(target, IndirectTensor):
+        raise KernelError(
+            f"atomic_rmw: no tile of indices picks {dst!r} ({site.here()})",
+            cause="it takes indirect indices alone",
+            try_="nl.atomic_rmw(tensor[indices, nl.arange(512)[None, :]], value, op=np.add)",
+        )
+    dst.root.written = True
+    isa.dma_compute(target, [target, value.operand(mask)], op, _atomic=True)
 
 
 def static_cast(value: Any, dtype: Any) -> Any:
