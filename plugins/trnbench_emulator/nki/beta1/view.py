@@ -280,7 +280,7 @@ def _inside(tile: View, where: Grid, size: int, box: Box) -> None:
     low, high = where.bounds(box)
     if low < 0 or high >= size:
         raise KernelError(
-            f"index {low if low < 0 else high} is outside a dimension of size {size} of {tile!r} "
-            f"({site.here()})",
+            f"index {low if low < 0 else high} is outside a dimension of size {size} of "
+            f"{tile.dtype.name}{list(tile.root.shape)}@{tile.buffer.value} ({site.here()})",
             try_="keep the index inside with a mask: mask=index < size",
         )

@@ -263,7 +263,11 @@ def _transpose(rules: Rules, dst: Form, data: Form, given: Any) -> Op:
         rules.within(dst, Buffer.PSUM, name="dst")
         rules.at_most(data.free, machine.stationary_free, "data free size", try_="transpose 128 × 128 blocks")
     else:
-        rules.require(small, f"data is {data!r}, the Vector engine transposes at most 32 × 32")
+        rules.require(
+            small,
+            f"data is {data!r}, the Vector engine transposes at most 32 × 32",
+            try_="the tensor engine, which transposes 128 × 128 into PSUM",
+        )
     casts = engine == TENSOR and machine.nc_version < EXACT_TRANSPOSE_SINCE
     rules.require(
         casts or dst.dtype is data.dtype,

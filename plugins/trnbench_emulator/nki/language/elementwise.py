@@ -26,7 +26,11 @@ def apply(
     """
     first = next((each for each in operands if isinstance(each, NkiTensor)), None)
     if first is None:
-        raise KernelError(f"nl.{function.name}: no operand is a tensor ({site.here()})")
+        raise KernelError(
+            f"nl.{function.name}: no operand is a tensor ({site.here()})",
+            cause="it is an instruction, and computes on tiles",
+            try_="Python's own operators, or math, for numbers known before the kernel runs",
+        )
     if len(operands) == 1:
         return _unary(function, first, dtype, dst)
     left_side, right = operands
