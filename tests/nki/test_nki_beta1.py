@@ -54,6 +54,14 @@ def _chosen_by_indices(x: Any) -> Any:
     )
 
 
+def _rows_written(x: Any) -> Any:
+    turned = np.zeros((64, 128), np.float32)
+    turned[:3], turned[5:8] = x.T[:3], x[:, 0] + np.float32(1)
+    turned[9], turned[10, :64] = x[0, 0], x[1]
+    turned[20:60] = turned[:40].copy()
+    return turned.T
+
+
 def _picked_sums(x: Any, rows: Any) -> Any:
     total = np.zeros((64, 16), np.float32)
     np.add.at(total, rows[:, 0], x + 1)
@@ -82,6 +90,7 @@ EXACT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
         ),
         _picked_sums,
     ),
+    ("writes any row", (made(128, 64),), _rows_written),
     (
         "broadcasts any row",
         (made(128, 64),),

@@ -34,6 +34,11 @@ class TooManyInstructions(KernelError):
     """The kernel went on beyond the limit that its caller gave."""
 
 
+def starts(count: int) -> tuple[int, ...]:
+    """From which partitions on compute engines reach `count` of them."""
+    return (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)
+
+
 class Recorder(Allocations):
     """Executes one kernel: allocates, checks, and hands each instruction to the sink.
 
@@ -174,7 +179,7 @@ class Recorder(Allocations):
         """Compute engines reach partitions from a multiple of 32 on (of 64, or 0, for larger operands)."""
         form, first = view.form, view.first_partition
         count = form.partitions
-        allowed: tuple[int, ...] = (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)
+        allowed = starts(count)
         if op.opcode in _SCALED and form.dtype.size == 1:
             allowed = tuple(quadrant + at for quadrant in allowed for at in (0, 4, 8, 12))
         if first not in allowed:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Pending(msgspec.Struct, eq=False):
     """`into` are the buffers it can write to. `exact`: its destination must have the result's own data
     type. `adds`: carries it out so that it adds to what PSUM holds. `place`: the file and line of its call.
-    `result`: the tile that the call returned, all of its root.
+    `result`: the tile that the call returned, all of its root. `transfer`: a DMA carries it out.
     """
 
     result: Any
@@ -31,6 +31,7 @@ class Pending(msgspec.Struct, eq=False):
     exact: bool
     adds: Callable[[Any], None] | None
     place: Place
+    transfer: bool = False
 
     def issue(self, dst: Any) -> None:
         """Carry the instruction out."""

@@ -217,4 +217,4 @@ def in_sbuf(tile: Tile, mask: Any = None) -> Tile:
     return copied
 
 
-CALLS.update(apply=apply, broadcast_to=broadcast_to, copy=copy)
+CALLS.update(apply=apply, broadcast_to=broadcast_to, copy=copy, in_sbuf=in_sbuf)

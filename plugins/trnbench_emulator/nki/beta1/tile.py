@@ -19,6 +19,7 @@ from trnbench_emulator.nki.beta1.root import Root
 from trnbench_emulator.nki.beta1.view import BLOCK, FREE, PARTITION, View
 from trnbench_emulator.nki.dtype import Sizes, dtype_of
 from trnbench_emulator.nki.memory import Buffer, intern
+from trnbench_emulator.nki.recorder import starts
 from trnbench_emulator.nki.tensor import NkiTensor
 from trnbench_emulator.nki.view import reshaped, sizes_of
 
@@ -133,6 +134,13 @@ class Tile(Arithmetic, View, eq=False):
             self.root.renew(self.block)
         return self.operand(mask)
 
+    def amid_a_group(self) -> bool:
+        """Does it begin where compute engines do not, and only a DMA goes?"""
+        if self.buffer is not Buffer.SBUF or self.over or BLOCK in self.kinds or self.offset == 0:
+            return False
+        view = self.operand()
+        return view.first_partition not in starts(view.form.partitions)
+
     def _is_all_of_a_place(self) -> bool:
         root = self.root
         return (
@@ -194,12 +202,15 @@ class Tile(Arithmetic, View, eq=False):
             fits = dst.buffer in held.into and (not held.exact or dst.dtype is value.dtype)
             target = dst if dst.over else dst.fitted(value.shape)
             unnamed = sys.getrefcount(value) <= _UNNAMED + (value is held.result)
+            fits = fits and (held.transfer or not dst.amid_a_group())
             if fits and value.is_whole() and target is not None and unnamed:
                 held.issue(target)
                 return
             held.issue(held.result)
         settle()
-        if isinstance(value, Tile):
+        if isinstance(value, Tile) and dst.amid_a_group():
+            isa.dma_copy(*_aligned(dst, value if value.buffer is Buffer.SBUF else CALLS["in_sbuf"](value)))
+        elif isinstance(value, Tile):
             isa.tensor_copy(*_aligned(dst, value))
         else:
             isa.memset(dst.operand(), value)
@@ -248,9 +259,10 @@ def later(
     into: tuple[Buffer, ...] = _ON_CHIP,
     exact: bool = False,
     adds: Callable[[Tile], None] | None = None,
+    transfer: bool = False,
 ) -> Tile:
     """A tile of this shape and type in `buffer`, which `issue` fills; see `Pending` for the others."""
     settle()
     result = Tile.of(Root(shape, 0, dtype_of(dtype), buffer))
-    SLOT.held = Pending(result, issue, into, exact, adds, line_of(sys._getframe(2)))
+    SLOT.held = Pending(result, issue, into, exact, adds, line_of(sys._getframe(2)), transfer)
     return result

@@ -104,7 +104,7 @@ def load(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
         if not leaves_nothing(mask, src.shape):
             isa.dma_copy(dst.overwritten(src, mask), src.operand(mask))
 
-    return later(src.shape or (1,), dtype or src.dtype, issue, into=(Buffer.SBUF,))
+    return later(src.shape or (1,), dtype or src.dtype, issue, into=(Buffer.SBUF,), transfer=True)
 
 
 def load_transpose2d(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
