@@ -184,6 +184,19 @@ def test_a_package_of_the_repository_is_found_from_anywhere_in_it(tmp_path: Path
     assert (by.absent, by.faults) == ((), ())
 
 
+def test_a_module_inside_a_package_is_no_package_of_that_name(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    write(
+        tmp_path,
+        kernels__copies=HEAD + "import transformers\nMODEL = transformers.AutoModel\n" + COPY,
+        served__models__transformers="SIZE = 4\n",
+    )
+    for package in ("served", "served/models"):
+        (tmp_path / package / "__init__.py").write_text("")
+    _, _, by = load_kernel(f"{tmp_path / 'kernels' / 'copies.py'}::copied", nki="trnbench")
+    assert (by.absent, by.faults) == (("transformers",), ())
+
+
 def test_the_level_that_the_compiler_adds_to_logging(tmp_path: Path, v2: Machine) -> None:
     path = tmp_path / "quiet.py"
     path.write_text(OLD_HEAD + "import logging\nlogging.disable(logging.OFF)\n" + OLD)

@@ -124,7 +124,7 @@ class _Absent(MetaPathFinder, Loader):
         if not file.startswith(self.folder) or frame.f_lineno in guarded_lines(file):
             return None
         if first not in (*self.taken, *OURS):
-            self.taken[first] = _package_below(self.folder, first, self.depth)
+            self.taken[first] = _package_below(self.folder, first, self.depth, Path(file).parent)
         if found := self.taken.get(first):
             return spec_from_file_location(
                 name,
@@ -167,19 +167,24 @@ def _importer() -> tuple[FrameType, bool]:
     return frame, by_name
 
 
-def _package_below(folder: str, name: str, depth: int) -> Path | None:
-    """The package or module of that name in a folder, the one that lies least deep."""
+def _package_below(folder: str, name: str, depth: int, importer: Path) -> Path | None:
+    """The package or module of that name in a folder, the one that lies least deep. What a package of a
+    package has goes by its whole name, but for those who are in there too."""
     level, seen = [Path(folder)], 0
     for _ in range(depth):
         for place in level:
             for candidate in (place / name / "__init__.py", place / f"{name}.py"):
-                if candidate.is_file():
+                if candidate.is_file() and (place == importer or not _is_inner_package(place)):
                     return candidate
         seen += len(level)
         if seen > _FOLDERS:
             return None
         level = [inner for place in level for inner in _folders(place)]
     return None
+
+
+def _is_inner_package(place: Path) -> bool:
+    return (place / "__init__.py").is_file() and (place.parent / "__init__.py").is_file()
 
 
 def _folders(place: Path) -> list[Path]:
