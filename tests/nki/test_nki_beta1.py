@@ -327,6 +327,24 @@ def test_a_masked_result_is_as_large_as_the_tile(beta1: Run, call: str, wanted: 
     np.testing.assert_allclose(found.outputs[0], wanted(x), rtol=1e-4, atol=1e-5)
 
 
+def test_a_mask_of_columns_is_the_moving_operands(beta1: Run) -> None:
+    x, w = made(128, 128), made(128, 700)
+    found = beta1(
+        """
+        def kernel(x, w) -> (128, 700):
+            i, j = nl.arange(128)[:, None], nl.arange(512)[None, :]
+            for t in nl.affine_range(2):
+                m = -512 * t + -1 * j + 699 >= 0
+                right = nl.load(w[i, 512 * t + j], mask=m)
+                sums = nl.zeros((128, 512), nl.float32, buffer=nl.psum)
+                sums[i, j] += nisa.nc_matmul(nl.load(x), right[i, j], mask=m)
+                nl.store(out[i, 512 * t + j], nl.copy(sums[i, j], mask=m), mask=m)
+        """,
+        x, w,
+    )  # fmt: skip
+    np.testing.assert_allclose(found.outputs[0], x.T @ w, rtol=1e-4, atol=1e-3)
+
+
 @pytest.mark.parametrize(("line", "message", "_"), messages(Path(__file__).with_name("beta1_refusals.txt")))
 def test_what_is_refused_is_told_with_the_line_of_the_kernel(
     beta1: Run, line: str, message: str, _: int

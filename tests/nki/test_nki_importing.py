@@ -53,6 +53,12 @@ def test_the_file_of_a_package_runs_without_its_package(tmp_path: Path, v3: Mach
     assert not {name for name in set(sys.modules) - before if name.startswith("ops")}
 
 
+def test_a_name_with_dots_is_no_package(tmp_path: Path, v3: Machine) -> None:
+    file = tmp_path / "copies_90.92mfu.py"
+    file.write_text(HEAD + COPY)
+    assert count(file, v3) == 1
+
+
 def test_what_a_package_defines_is_there_for_those_who_ask(tmp_path: Path, v3: Machine) -> None:
     write(tmp_path, ops__copies=HEAD + "from . import SIZE, TWICE\nassert (SIZE, TWICE) == (4, 8)\n" + COPY)
     (tmp_path / "ops" / "__init__.py").write_text("SIZE = 4\nimport torch\ntorch.ops.load()\nTWICE = 8\n")

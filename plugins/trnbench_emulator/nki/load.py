@@ -192,7 +192,7 @@ def load_file(path: Path) -> tuple[ModuleType, Imports]:
     sys.dont_write_bytecode = True
     sys.argv = [str(path)]  # a file that reads its arguments was given none: ours are not its
     try:
-        return import_file(path, root, dotted or f"_kernel_{path.stem}")
+        return import_file(path, root, dotted or f"_kernel_{path.stem.replace('.', '_')}")
     except Exception as error:
         raise _broken(error, path.name, str(path)) from error
     finally:

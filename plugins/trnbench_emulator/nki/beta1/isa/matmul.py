@@ -10,7 +10,7 @@ from typing import Any
 
 from trnbench_emulator.nki import isa as today
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import Mask, leaves_nothing
+from trnbench_emulator.nki.beta1.index import Mask, leaves_nothing, of_partitions
 from trnbench_emulator.nki.beta1.operation import in_sbuf
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.constraints import word
@@ -41,7 +41,8 @@ def nc_matmul(
 ) -> Tile:
     """stationaryᵀ · moving into PSUM; `tile[…] += nc_matmul(…)` adds to what PSUM holds."""
     settle()
-    stationary, moving = in_sbuf(stationary, mask), in_sbuf(moving, mask)
+    summed = of_partitions(mask, len(moving.shape))  # a mask of columns is one of the moving operand's
+    stationary, moving = in_sbuf(stationary, summed), in_sbuf(moving, mask)
     mode = word(perf_mode)
     perf_mode = _MODES.get(mode) or today.matmul_perf_mode(mode)
     rows = stationary.shape[1:-1] if perf_mode is _DOUBLE_ROW else ()
@@ -50,10 +51,10 @@ def nc_matmul(
     kind = moving.dtype if is_transpose else _FP32
 
     def issue(dst: Tile, accumulate: bool | None = False) -> None:
-        if leaves_nothing(mask, moving.shape) or leaves_nothing(mask, stationary.shape):
+        if leaves_nothing(mask, moving.shape) or leaves_nothing(summed, stationary.shape):
             return
         today.nc_matmul(
-            dst.operand(mask), stationary.operand(mask), moving.operand(mask),
+            dst.operand(mask), stationary.operand(summed), moving.operand(mask),
             is_transpose=is_transpose, accumulate=accumulate,
             tile_position=tuple(tile_position), tile_size=tuple(tile_size),
             perf_mode=perf_mode,
