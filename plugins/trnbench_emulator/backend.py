@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trnbench_emulator.estimate import Estimate
 
 MODEL = "trnbench schedule + flows"
-MODEL_VERSION = "10"
+MODEL_VERSION = "11"
 # History: 1 engine sums and closed forms; 2 collectives as flows on links; 3 kernels scheduled; 4 transfers
 # by engine, path and descriptor, one fixed time of instructions, loads and stores apart; 5 banks of PSUM;
 # 6 triggers in the queues of engines, semaphores; 7 zeros in PSUM overwritten, boxes of device memory in

@@ -75,6 +75,13 @@ SWITCHES: dict[str, Switch] = {
             evidence="the published profiles of NKIBench's baselines show them on Scalar",
         ),
         Switch(
+            name="copy-balance",
+            assumed="nisa.tensor_copy left open goes to Vector or Scalar, whichever has less to do",
+            otherwise="it goes to Vector",
+            evidence="the documents say so, and published profiles show such copies on Scalar",
+            interface=Interface.EVERY,
+        ),
+        Switch(
             name="hardware-descriptors",
             assumed="hardware makes the descriptors of nisa.dma_copy left open, from Trainium2 on",
             otherwise="they are prepared beforehand, as those of nl.load and nl.store",

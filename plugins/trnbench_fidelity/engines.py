@@ -28,7 +28,8 @@ BUSY = 0.1
 def active_s(timing: Timing, table: CostTable) -> dict[str, float]:
     """Seconds in which an engine of the last program has at least one instruction under way.
 
-    As profiles draw them: from its start to its end; of DMA a transfer, from its first byte on.
+    As profiles draw them: from its start to its end; of DMA, while at least one packet is transferred
+    (`dma_active_time`: ne-schema), that is from a transfer's first byte on.
     """
     import numpy as np
 

@@ -193,7 +193,7 @@ def test_every_switch_changes_one_of_these_kernels(beta1: Run) -> None:
     changing = {
         switch: [name for name in TRIED if opcodes(timed(beta1, name)) != opcodes(timed(beta1, name, switch))]
         for switch in SWITCHES
-        # The same instructions at another place; on Trainium2 alone; of a grid.
-        if switch not in ("renaming", "hardware-descriptors", "equal-programs")
+        # The same instructions at another place, on another engine; on Trainium2 alone; of a grid.
+        if switch not in ("renaming", "copy-balance", "hardware-descriptors", "equal-programs")
     }
     assert all(changing.values()), changing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePath
 from typing import Any, TypeAlias
 
@@ -38,7 +38,7 @@ from trnbench_emulator.core.program import Program, work_class
 from trnbench_emulator.nki import Machine, record
 from trnbench_emulator.nki.op import DMA, TENSOR, Op
 from trnbench_emulator.nki.provide import provide
-from trnbench_emulator.nki.recorder import DEFAULT_LIMIT
+from trnbench_emulator.nki.recorder import DEFAULT_LIMIT, Placement
 
 Arguments: TypeAlias = Sequence[Any] | Mapping[str, Any]
 """Of a kernel, in order or by name: a `TensorSpec` for a tensor, other values as they are."""
@@ -123,6 +123,33 @@ class Recording(Record, dict=True):
                 total[program.ops[number]] += count
         return total
 
+    @property
+    def open(self) -> bool:
+        """Whether the kernel leaves an engine to the compiler."""
+        return any(op.alternatives for program in self.programs for op in program.ops)
+
+    def placement(self) -> Placement:
+        """Engines of what the kernel leaves open, where it is not the first one: see `copy-balance`.
+
+        Equal ops stay together. From the most columns to the fewest, each goes to the engine that has the
+        fewest until then ("selects best engine based on engine workload": nisa.tensor_copy, 81ce03ae).
+        """
+        load, columns, engines = Counter[str](), Counter[Any](), dict[Any, tuple[str, ...]]()
+        for op, count in self.tally().items() if self.open else ():
+            amount = count * int(op.variables.get("N", 0))
+            if op.alternatives:
+                columns[op.work] += amount
+                engines[op.work] = (op.engine, *op.alternatives)
+            else:
+                load[op.engine] += amount
+        placement = dict[Any, str]()
+        for work, amount in columns.most_common():
+            engine = min(engines[work], key=load.__getitem__)
+            load[engine] += amount
+            if engine != engines[work][0]:
+                placement[work] = engine
+        return placement
+
     def work(self) -> Counter[tuple[str, str]]:
         """FLOP of the tensor engine by data type, and elements of each other engine ("": of any type)."""
         done = Counter[tuple[str, str]]()
@@ -154,13 +181,31 @@ def record_launch(
     """Every program of `launch` executed with shapes only, as the compiler leaves it. `named`: further
     arguments by name. `parts`: what the problem of a single program consists of.
 
+    What the kernel leaves open is placed by the load of the whole problem: the kernel is executed once more
+    where a copy goes elsewhere.
+
     Raises `KernelError` for what the kernel does wrong, among it rendezvous that are not the same for all.
     """
+    carry_out = partial(_recorded, kernel, arguments, machine, launch, named or {}, parts)
+    recording = carry_out({})
+    placement = recording.placement() if "copy-balance" in launch.assumptions else {}
+    return carry_out(placement) if placement else recording
+
+
+def _recorded(
+    kernel: Any,
+    arguments: Arguments,
+    machine: Machine,
+    launch: Launch,
+    named: Mapping[str, Any],
+    parts: Parts,
+    placement: Placement,
+) -> Recording:
     programs: list[Program] = []
     pieces: tuple[Piece, ...] = ()
     with provide("trnbench"):  # a kernel may import while it runs
         for number in range(launch.programs):
-            execution = _Execution(kernel, machine, launch, named, number)
+            execution = _Execution(kernel, machine, launch, named, placement, number)
             if len(parts) > 1 or any(times > 1 for _, times in parts):
                 pieces = execution.in_pieces(arguments, parts)
             else:
@@ -175,10 +220,16 @@ class _Execution:
     """One program of a launch, executed as often as it takes, each time behind what is recorded."""
 
     def __init__(
-        self, kernel: Any, machine: Machine, launch: Launch, named: Mapping[str, Any] | None, number: int
+        self,
+        kernel: Any,
+        machine: Machine,
+        launch: Launch,
+        named: Mapping[str, Any],
+        placement: Placement,
+        number: int,
     ) -> None:
         self.kernel, self.machine, self.launch = kernel, machine, launch
-        self.named, self.number = named or {}, number
+        self.named, self.placement, self.number = named, placement, number
         self.restart()
 
     def restart(self) -> None:
@@ -240,6 +291,7 @@ class _Execution:
             limit=self.launch.limit,
             program=self.number,
             assumptions=self.launch.assumptions,
+            placement=self.placement,
         )
         self.program.assumed = trace.assumed
         # Grids of Beta 1 deal their programs to cores.
@@ -278,7 +330,7 @@ class Recorder:
             except KernelError as error:
                 recording = error
             else:
-                if recording.pieces and launch.programs == 1:
+                if recording.pieces and launch.programs == 1 and not recording.open:
                     self._in_pieces.keep(copies, recording)
             self._known.keep(key, recording)
         if isinstance(recording, KernelError):

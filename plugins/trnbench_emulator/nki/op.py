@@ -14,7 +14,8 @@ class Op(msgspec.Struct, eq=False):
 
     `variables` are what cost formulas see (N, P, K, N_stationary, …; see docs/emulator.md).
     `traffic` counts bytes per memory and direction ("hbm_read", "sbuf_write", …). `flops` are
-    those of the tensor engine, `elements` the element operations of the others.
+    those of the tensor engine, `elements` the element operations of the others. `alternatives`: engines that
+    the compiler may choose instead, where the kernel leaves that open.
     """
 
     engine: str
@@ -24,6 +25,7 @@ class Op(msgspec.Struct, eq=False):
     traffic: dict[str, int]
     flops: int = 0
     elements: int = 0
+    alternatives: tuple[str, ...] = ()
 
     @property
     def hbm_bytes(self) -> int:
@@ -32,7 +34,12 @@ class Op(msgspec.Struct, eq=False):
 
     def key(self) -> tuple[Any, ...]:
         """Equal for ops of two recordings that cost the same."""
-        return (self.engine, self.opcode, self.dtype, tuple(sorted(self.variables.items())))
+        return (self.engine, *self.work)
+
+    @property
+    def work(self) -> tuple[Any, ...]:
+        """Equal for ops that do the same, whichever engine does it."""
+        return (self.opcode, self.dtype, tuple(sorted(self.variables.items())))
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={value}" for name, value in self.variables.items())

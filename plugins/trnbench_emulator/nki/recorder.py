@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trnbench.errors import KernelError
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
@@ -28,6 +28,10 @@ DEFAULT_LIMIT = 20_000_000
 
 _SCALED = ("nc_matmul_mx", "quantize_mx")
 """What has scales, which up to four tiles keep in one: four partitions of each quadrant for each."""
+
+
+Placement: TypeAlias = Mapping[tuple[Any, ...], str]
+"""Engines of ops that a kernel leaves open, by what they do (`Op.work`), where it is not the first one."""
 
 
 class TooManyInstructions(KernelError):
@@ -57,12 +61,14 @@ class Recorder(Allocations):
         program: int = 0,
         grid: int = 0,
         assumptions: Assumptions = AS_SHIPPED,
+        placement: Placement | None = None,
         shadow: Shadow | None = None,
     ) -> None:
         super().__init__(machine, functional=functional, programs=programs, program=program)
         self.shadow = shadow
         self.careful = shadow is not None
         self.assumptions = assumptions
+        self.placement = placement or {}
         self.assumed: Counter[str] = Counter()  # what the compiler was taken to do, and how often
         self.reordering = True  # outside of nl.no_reorder
         self.grid = grid  # how many programs were launched, 0 without a grid
@@ -81,6 +87,13 @@ class Recorder(Allocations):
             return False
         self.assumed[name] += 1
         return True
+
+    def place(self, op: Op) -> None:
+        """`op` goes to the engine that the compiler has chosen for it, if it has."""
+        engine = self.placement.get(op.work)
+        if engine is not None:
+            op.engine = engine
+            self.assumed["copy-balance"] += 1
 
     def constant(self, key: Any, tile: NkiTensor) -> None:
         """Keep a tile of the language for all of the kernel: no line of it writes it."""

@@ -28,7 +28,7 @@ from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.programs import Programs
-from trnbench_emulator.nki.recorder import DEFAULT_LIMIT, Recorder, recording
+from trnbench_emulator.nki.recorder import DEFAULT_LIMIT, Placement, Recorder, recording
 from trnbench_emulator.nki.shadow import Finding, Shadow
 from trnbench_emulator.nki.tensor import NkiTensor
 
@@ -76,11 +76,13 @@ def record(
     limit: int = DEFAULT_LIMIT,
     program: int = 0,
     assumptions: Assumptions = AS_SHIPPED,
+    placement: Placement | None = None,
     shadow: bool = False,
 ) -> Trace:
     """Execute `kernel` and record it, as the compiler leaves it under these assumptions.
 
     `program`: with shapes only, which one of a launch of several is recorded.
+    `placement`: engines that the compiler has chosen, of ops that the kernel leaves open.
     `shadow`: follow who writes which bytes, and return what a device would punish as `Trace.findings`.
     Arguments are NumPy arrays, `TensorSpec`s (timing mode), or plain values handed on as they are.
     Raises `KernelError` for whatever the kernel does wrong, with its file and line.
@@ -95,7 +97,7 @@ def record(
     follower = Shadow(machine, grid if together else 1, functional=functional) if shadow else None
     recorder_of = partial(
         Recorder, machine, functional=functional, limit=limit, kernel=name, programs=together, grid=grid,
-        assumptions=assumptions, shadow=follower,
+        assumptions=assumptions, placement=placement, shadow=follower,
     )  # fmt: skip
     recorders = [recorder_of(taker, program=program if together is None else 0)]
     recorders += [recorder_of(Tally(), program=number) for number in range(1, grid if together else 1)]

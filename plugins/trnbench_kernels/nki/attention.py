@@ -108,7 +108,7 @@ def _turned(weights, first, count):
             dst=turned[:, part * tile : (part + 1) * tile], data=weights[:, start : start + tile]
         )
     ready = sbuf_tile(turned.shape, weights.dtype)
-    nisa.tensor_copy(dst=ready, src=turned)
+    nisa.tensor_copy(dst=ready, src=turned, engine=nisa.engine.vector)
     return ready
 
 

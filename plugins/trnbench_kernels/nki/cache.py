@@ -109,7 +109,7 @@ def _weigh(result, weights, values, first, heads):
                     )
     for cache in range(len(values)):
         out = sbuf_tile((columns, wide, heads), result.dtype)
-        nisa.tensor_copy(dst=out, src=sums[cache].reshape((columns, wide, heads)))
+        nisa.tensor_copy(dst=out, src=sums[cache].reshape((columns, wide, heads)), engine=nisa.engine.vector)
         nisa.dma_copy(dst=result[first + cache], src=out)
 
 
@@ -121,7 +121,7 @@ def _turned(weights, spread, first, count):
     for index in nl.affine_range(count):
         nisa.nc_transpose(dst=turned[:, index, :], data=by_place[:, :, first + index])
     ready = sbuf_tile(turned.shape, weights.dtype)
-    nisa.tensor_copy(dst=ready, src=turned)
+    nisa.tensor_copy(dst=ready, src=turned, engine=nisa.engine.vector)
     return ready
 
 

@@ -67,7 +67,7 @@ def _tiles(out, held, streamed, first):
                     stationary=streamed[:, index, part * columns : (part + 1) * columns],
                     moving=held[:, part, start:end],
                 )
-            nisa.tensor_copy(dst=out[:, first + index, start:end], src=sums)
+            nisa.tensor_copy(dst=out[:, first + index, start:end], src=sums, engine=nisa.engine.vector)
 
 
 @nki.jit

@@ -228,7 +228,7 @@ def _length(tile, ones, scale):
 def _kept(bank):
     """In SBUF what a bank, or a part of a tile, holds."""
     tile = sbuf_tile(bank.shape)
-    nisa.tensor_copy(dst=tile, src=bank)
+    nisa.tensor_copy(dst=tile, src=bank, engine=nisa.engine.vector)
     return tile
 
 

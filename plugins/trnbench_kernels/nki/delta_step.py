@@ -67,7 +67,7 @@ def _stepped(q, k, v, gates, rates, states, after):
         )
         nisa.dma_copy(dst=after[number], src=state, engine=nisa.engine.scalar)
     ready = sbuf_tile((values, count), v.dtype)
-    nisa.tensor_copy(dst=ready, src=out)
+    nisa.tensor_copy(dst=ready, src=out, engine=nisa.engine.vector)
     return ready
 
 

@@ -76,7 +76,7 @@ def tensor_burst(stationary, moving, count):
     for bank in banks[: count % BANKS]:
         _product(bank, left, right, depth)
     out = sbuf_tile((m, n))
-    nisa.tensor_copy(dst=out, src=banks[(count - 1) % BANKS])
+    nisa.tensor_copy(dst=out, src=banks[(count - 1) % BANKS], engine=nisa.engine.vector)
     nisa.dma_copy(dst=result, src=out)
     return result
 

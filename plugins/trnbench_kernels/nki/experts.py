@@ -46,7 +46,7 @@ def expert_gemm(tokens, weights):
                             stationary=held[index][:, m:m_end],
                             moving=streamed[index][:, at:at_end],
                         )
-                    nisa.tensor_copy(dst=out[:, at:at_end], src=sums)
+                    nisa.tensor_copy(dst=out[:, at:at_end], src=sums, engine=nisa.engine.vector)
                 nisa.dma_copy(dst=result[expert, m:m_end, n:n_end], src=out)
     return result
 

@@ -164,10 +164,10 @@ def _turned(weights, first):
         end = min(at + tile, seen)
         nisa.nc_transpose(dst=turned[: end - at, index, :], data=weights[:, at:end])
     if whole:
-        nisa.tensor_copy(dst=ready[:, :whole, :], src=turned[:, :whole, :])
+        nisa.tensor_copy(dst=ready[:, :whole, :], src=turned[:, :whole, :], engine=nisa.engine.vector)
     if whole < last - first:
         rest = seen % tile
-        nisa.tensor_copy(dst=ready[:rest, whole, :], src=turned[:rest, whole, :])
+        nisa.tensor_copy(dst=ready[:rest, whole, :], src=turned[:rest, whole, :], engine=nisa.engine.vector)
     return [
         (first + index, ready[: min(tile, seen - (first + index) * tile), index, :])
         for index in range(last - first)

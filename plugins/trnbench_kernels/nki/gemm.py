@@ -58,7 +58,7 @@ def gemm_naive(lhsT, rhs):  # noqa: N803
                 nisa.dma_copy(dst=right, src=rhs[k:k_end, n:n_end])
                 nisa.nc_matmul(dst=sums, stationary=left, moving=right)
             out = sbuf_tile((m_end - m, n_end - n), result.dtype)
-            nisa.tensor_copy(dst=out, src=sums)
+            nisa.tensor_copy(dst=out, src=sums, engine=nisa.engine.vector)
             nisa.dma_copy(dst=result[m:m_end, n:n_end], src=out)
     return result
 
@@ -102,7 +102,7 @@ def gemm_blocked(lhsT, rhs):  # noqa: N803
                             multiply(sums, lefts[index], rights[index], m, n)
                         target = out if last else totals[m // tile_m]
                         if first:
-                            nisa.tensor_copy(dst=target[:, n:n_end], src=sums)
+                            nisa.tensor_copy(dst=target[:, n:n_end], src=sums, engine=nisa.engine.vector)
                         else:
                             nisa.tensor_tensor(
                                 dst=target[:, n:n_end],

@@ -33,7 +33,7 @@ def spans_merged(parts, logs):
                 if span:
                     nisa.tensor_tensor(dst=out[:, each, :], data1=out[:, each, :], data2=weighed, op=nl.add)
         ready = sbuf_tile(out.shape, parts.dtype)
-        nisa.tensor_copy(dst=ready, src=out)
+        nisa.tensor_copy(dst=ready, src=out, engine=nisa.engine.vector)
         nisa.dma_copy(dst=result[:, :, start:end], src=ready)
     return result
 

@@ -43,7 +43,7 @@ def loaded_as(source, dtype):
     if source.dtype == dtype:
         return tile
     wide = sbuf_tile(source.shape, dtype)
-    nisa.tensor_copy(dst=wide, src=tile)
+    nisa.tensor_copy(dst=wide, src=tile, engine=nisa.engine.vector)
     return wide
 
 

@@ -38,7 +38,9 @@ def transpose(x):
                     nisa.nc_transpose(
                         dst=turned, data=panels[index][:, c : c + wide], engine=nisa.engine.tensor
                     )
-                    nisa.tensor_copy(dst=out[:, index * tile : index * tile + high], src=turned)
+                    nisa.tensor_copy(
+                        dst=out[:, index * tile : index * tile + high], src=turned, engine=nisa.engine.vector
+                    )
                 nisa.dma_copy(dst=result[c0 + c : c0 + c + wide, r0:r1], src=out)
     return result
 

@@ -37,7 +37,7 @@ def _burst(pairs, count):
     for bank in banks[: count % BANKS]:
         _product(bank, pairs)
     out = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=out, src=banks[(count - 1) % BANKS])
+    nisa.tensor_copy(dst=out, src=banks[(count - 1) % BANKS], engine=nisa.engine.vector)
     nisa.dma_copy(dst=result, src=out)
     return result
 
@@ -57,7 +57,7 @@ def _split(tile):
     """A tile as the sum of two of bf16: what it rounds to, and what that leaves."""
     upper = nl.ndarray(tile.shape, dtype=nl.bfloat16, buffer=nl.sbuf)
     lower = nl.ndarray(tile.shape, dtype=nl.bfloat16, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=upper, src=tile)
+    nisa.tensor_copy(dst=upper, src=tile, engine=nisa.engine.vector)
     nisa.tensor_tensor(dst=lower, data1=tile, data2=upper, op=nl.subtract)
     return upper, lower
 

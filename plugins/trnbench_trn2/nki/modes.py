@@ -102,7 +102,7 @@ def row_burst(stationary, moving, count):
     for bank in banks[: count % BANKS]:
         _product(bank, left, right)
     out = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=out, src=banks[(count - 1) % BANKS])
+    nisa.tensor_copy(dst=out, src=banks[(count - 1) % BANKS], engine=nisa.engine.vector)
     nisa.dma_copy(dst=result, src=out)
     return result
 

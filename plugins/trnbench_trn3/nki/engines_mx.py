@@ -44,7 +44,7 @@ def tensor_mx_burst(stationary, moving, stationary_scale, moving_scale, count):
     for bank in banks[: count % BANKS]:
         nisa.nc_matmul_mx(bank, left, right, left_scale, right_scale, accumulate=False)
     out = sbuf_tile((m, n))
-    nisa.tensor_copy(dst=out, src=banks[(count - 1) % BANKS])
+    nisa.tensor_copy(dst=out, src=banks[(count - 1) % BANKS], engine=nisa.engine.vector)
     nisa.dma_copy(dst=result, src=out)
     return result
 

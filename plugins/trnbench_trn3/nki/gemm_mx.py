@@ -52,7 +52,7 @@ def gemm_mx_naive(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
                     moving_scale=loaded_scales(rhs_scale, k, k_end, n, n_end),
                 )
             out = sbuf_tile((m_end - m, n_end - n), nl.bfloat16)
-            nisa.tensor_copy(dst=out, src=sums)
+            nisa.tensor_copy(dst=out, src=sums, engine=nisa.engine.vector)
             nisa.dma_copy(dst=result[m:m_end, n:n_end], src=out)
     return result
 
@@ -101,7 +101,7 @@ def gemm_mx_blocked(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
                             )
                         target = out if last else totals[m // tile_m]
                         if first:
-                            nisa.tensor_copy(dst=target[:, n:n_end], src=sums)
+                            nisa.tensor_copy(dst=target[:, n:n_end], src=sums, engine=nisa.engine.vector)
                         else:
                             nisa.tensor_tensor(
                                 dst=target[:, n:n_end],

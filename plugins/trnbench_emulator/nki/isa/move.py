@@ -17,7 +17,7 @@ from trnbench_emulator.nki.isa.constants import oob_mode as oob_modes
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import DMA, GPSIMD, SCALAR, VECTOR, Op
-from trnbench_emulator.nki.recorder import current
+from trnbench_emulator.nki.recorder import Recorder, current
 from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
 
 _SCALAR_COPY_SINCE = 3  # NeuronCore-v3 copies bit by bit on Scalar
@@ -168,26 +168,32 @@ def transfer_variables(dst: Form, src: Form) -> dict[str, Any]:
 def tensor_copy(
     dst: NkiTensor, src: NkiTensor, engine: engines = engines.unknown, name: str | None = None
 ) -> None:
-    """Copy (and cast) on chip. With the engine unset Vector does it."""
+    """Copy (and cast) on chip. With the engine unset the compiler chooses Vector or Scalar by their load."""
     recorder = current()
     key = ("tensor_copy", dst.form, src.form, engine)
     op = recorder.ops.get(key)
     if op is None:
-        op = recorder.ops[key] = _copy(Rules("tensor_copy", recorder.machine), dst, src, engine)
+        op = recorder.ops[key] = _copy(recorder, dst, src, engine)
     recorder.emit(op, (dst,), (src,))
     if recorder.functional:
         dst.put(_payload(src, dst.form))
 
 
-def _copy(rules: Rules, dst: NkiTensor, src: NkiTensor, given: Any) -> Op:
+def _copy(recorder: Recorder, dst: NkiTensor, src: NkiTensor, given: Any) -> Op:
+    rules = Rules("tensor_copy", recorder.machine)
     alike(rules, dst, src=src)
     engine = rules.engine(word(given), (VECTOR, SCALAR, GPSIMD), dst.form, src.form)
+    on_scalar = rules.machine.nc_version >= _SCALAR_COPY_SINCE
     rules.require(
-        engine != SCALAR or rules.machine.nc_version >= _SCALAR_COPY_SINCE,
+        engine != SCALAR or on_scalar,
         "engine scalar copies from NeuronCore-v3 on",
         try_="nisa.activation(dst, nl.copy, src), or leave the engine open",
     )
-    return rules.op(engine, (dst,), (src,))
+    op = rules.op(engine, (dst,), (src,))
+    if on_scalar and word(given) == "unknown":
+        op.alternatives = (SCALAR,)
+        recorder.place(op)
+    return op
 
 
 def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name: str | None = None) -> None:
