@@ -50,7 +50,7 @@ def test_a_name_both_ways_is_refused() -> None:
 
 def test_most_are_about_beta_1_alone() -> None:
     assert meaningful(beta1=True) == tuple(SWITCHES)
-    assert meaningful(beta1=False) == ("zero-elision", "broadcast-product")
+    assert meaningful(beta1=False) == ("copy-balance", "zero-elision", "broadcast-product")
     off = assumptions("no-hoisting,no-broadcast-product")
     assert negations(off, beta1=True) == ("no-hoisting", "no-broadcast-product")
     assert negations(off, beta1=False) == ("no-broadcast-product",)
