@@ -61,7 +61,9 @@ def test_most_are_about_beta_1_alone() -> None:
     assert (
         error.value.cause == "it is about kernels of Beta 1 (neuronxcc.nki), and this one is of today's NKI"
     )
-    assert error.value.try_ == "leave it out, or one of no-copy-balance, no-zero-elision, no-broadcast-product"
+    assert (
+        error.value.try_ == "leave it out, or one of no-copy-balance, no-zero-elision, no-broadcast-product"
+    )
 
 
 def test_each_says_what_is_assumed_what_else_and_why() -> None:

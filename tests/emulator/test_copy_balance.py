@@ -85,7 +85,7 @@ def test_the_load_is_that_of_all_programs(recorded: Any) -> None:
     assert engines == {"scalar"}
 
 
-def test_a_choice_is_not_that_of_another_size(registry: Registry, recorded: Any, tmp_path: Path) -> None:
+def test_a_choice_is_not_that_of_another_size(registry: Registry, tmp_path: Path) -> None:
     """What is recorded once for several sizes is so only where nothing is left open."""
     file = tmp_path / "copies.py"
     file.write_text(KERNELS)

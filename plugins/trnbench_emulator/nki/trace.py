@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import gc
 import inspect
+import re
 import sys
+import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType, ModuleType
 from typing import Any
 
 import msgspec
@@ -19,8 +21,7 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench.record import Record
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
-from trnbench_emulator.nki import site
-from trnbench_emulator.nki.calls import advice
+from trnbench_emulator.nki import isa, language, site
 from trnbench_emulator.nki.dtype import Array, Sizes, dtype_of
 from trnbench_emulator.nki.instruction import Instruction, Listing, Sink, Tally
 from trnbench_emulator.nki.jit import Kernel
@@ -29,6 +30,7 @@ from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.op import Op
 from trnbench_emulator.nki.programs import Programs
 from trnbench_emulator.nki.recorder import DEFAULT_LIMIT, Placement, Recorder, recording
+from trnbench_emulator.nki.releases import change
 from trnbench_emulator.nki.shadow import Finding, Shadow
 from trnbench_emulator.nki.tensor import NkiTensor
 
@@ -215,8 +217,8 @@ def _call(
         elif isinstance(error, TypeError) and NkiTensor.__name__ in str(error) and "operand" in str(error):
             cause = "tensors have operators in Beta 1 alone (neuronxcc.nki)"
             try_ = "nl.add(x, y), nl.multiply(x, y), or nisa.tensor_tensor"
-        elif isinstance(error, TypeError) and error.__traceback__ is not None:
-            cause, try_ = advice(error, _innermost(error.__traceback__))
+        elif isinstance(error, TypeError):
+            cause, try_ = _advice(error)
         raise KernelError(
             f"kernel {name!r} failed: {type(error).__name__}: {error} ({_where(source)})",
             cause=cause,
@@ -224,10 +226,44 @@ def _call(
         ) from error
 
 
-def _innermost(trace: TracebackType) -> FrameType:
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace.tb_frame
+_UNKNOWN = re.compile(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'")
+_MISSING = re.compile(r"(\w+)\(\) missing \d+ required positional argument")
+_MODULES = {"nki.isa": (isa, "nisa"), "nki.language": (language, "nl")}
+
+
+def _advice(error: TypeError) -> tuple[str, str]:
+    """The likely cause, and what to write, where a call does not fit; "" where it is none of ours."""
+    text = str(error)
+    found = _UNKNOWN.match(text) or _MISSING.match(text)
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    called = _called(found[1], frames[-1]) if found and frames else None
+    if found is None or called is None:
+        return "", ""
+    module, function = called
+    parameters = list(inspect.signature(function).parameters.values())
+    needed = [each.name for each in parameters if each.default is each.empty]
+    call = f"{_MODULES[module][1]}.{found[1]}"
+    if found.re is _MISSING:
+        writes = needed[:1] == ["dst"]
+        cause = "it writes to dst, its first argument, and returns nothing" if writes else ""
+        return cause, f"{call}({', '.join(needed)}, …)"
+    told = change(f"{module}.{found[1]}", found[2])
+    if told is not None:
+        return f"it has no {found[2]}= since {told.since}", told.write
+    return "", f"{call}({', '.join(each.name for each in parameters if each.name[0] != '_')})"
+
+
+def _called(name: str, frame: FrameType) -> tuple[str, Callable[..., Any]] | None:
+    """The function of NKI that `frame` reaches under this name, and its module."""
+    reachable = [*frame.f_globals.values(), *frame.f_locals.values()]
+    for module, (ours, _) in _MODULES.items():
+        function = getattr(ours, name, None)
+        names = (module, ours.__name__)
+        modules = [each for each in reachable if isinstance(each, ModuleType) and each.__name__ in names]
+        known = bool(modules) or any(each is function for each in reachable)
+        if inspect.isfunction(function) and known:
+            return module, function
+    return None
 
 
 def _where(source: str) -> str:
