@@ -6,6 +6,7 @@ import operator
 import re
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from beta1_kernel import Run, made
@@ -15,6 +16,10 @@ from hypothesis import strategies as st
 from trnbench.errors import KernelError
 from trnbench_emulator.nki.beta1.grid import nc, spmd_dim
 from trnbench_emulator.nki.beta1.index import Grid, Mask, arange, box_of
+from trnbench_emulator.nki.beta1.root import Root
+from trnbench_emulator.nki.beta1.tile import Tile
+from trnbench_emulator.nki.dtype import DTYPES
+from trnbench_emulator.nki.memory import Buffer
 
 # Indices ------------------------------------------------------------------------------------------
 SIZES = st.integers(1, 6)
@@ -63,6 +68,24 @@ def test_an_index_is_what_numpy_makes_of_it(rows: int, columns: int, const: int,
     assert isinstance(grid, Grid)
     assert grid.shape == dense.shape
     assert grid.bounds() == (dense.min(), dense.max())
+
+
+@given(st.lists(st.tuples(SIZES, SIZES, SIZES), min_size=1, max_size=3), st.sampled_from(Buffer))
+def test_a_step_of_one_changes_no_slice(sides: list[tuple[int, int, int]], buffer: Buffer) -> None:
+    before, sizes, behind = zip(*sides, strict=True)
+    shape = tuple(map(sum, sides))
+    axis = 0 if buffer in (Buffer.SBUF, Buffer.PSUM) else -1
+    tile = Tile.of(Root(shape, axis, DTYPES["float32"], buffer))
+    plain = tuple(slice(start, start + size) for start, size in zip(before, sizes, strict=True))
+    stepped = tuple(slice(part.start, part.stop, 1) for part in plain)
+    from_the_end = tuple(
+        slice(-size - after, whole - after) for size, after, whole in zip(sizes, behind, shape, strict=True)
+    )
+    views = [tile[plain], tile[stepped], tile[from_the_end]]
+    assert views[0].shape[: len(sizes)] == sizes
+    assert views[0].offset == sum(map(operator.mul, before, tile.strides))
+    for view in views[1:]:
+        assert msgspec.structs.astuple(view)[1:] == msgspec.structs.astuple(views[0])[1:]
 
 
 @settings(max_examples=200)

@@ -95,7 +95,9 @@ def traced(source: Path, name: str) -> tuple[Callable[..., Any], list[Call]]:
         "tile_size": SimpleNamespace(pmax=128, gemm_stationary_fmax=128, gemm_moving_fmax=512),
     }  # fmt: skip
     vars(language).update(constants)
-    vars(isa).update(get_nc_version=lambda: 3, nc_version=SimpleNamespace(gen2=2, gen3=3, gen4=4))
+    engines = SimpleNamespace(tensor="tensor", vector="vector", scalar="scalar", gpsimd="gpsimd")
+    versions = SimpleNamespace(gen2=2, gen3=3, gen4=4)
+    vars(isa).update(get_nc_version=lambda: 3, nc_version=versions, engine=engines)
     package = ModuleType("nki")
     vars(package).update(isa=isa, language=language, jit=lambda function: function)
     outer = ModuleType("neuronxcc")

@@ -58,21 +58,22 @@ class Accesses(Liveness):
     def _begun(self, view: NkiTensor, number: int, queue: int, freed: Users) -> bool:
         """As `_tile` and `_access`, all at once, where a tile on chip begins with a write; is it one?"""
         storage, form = view.storage, view.form
-        if storage.ledger is None or form.indirect:
+        if storage.place is not None or form.indirect or not form.on_chip:
             return False
         box = known_box(form, storage.form, view.offset)
         if box[1] > ROWS:
             return False
         life = storage.life
+        size = life.bytes if storage.ledger is not None else 0
         number_of = ref = 0
         if form.memory == "psum":
             psum = self.program.psum
-            number_of = psum.tile(life.bytes)
+            number_of = psum.tile(size) if size else 0
             ref = psum.ref(number_of, box)
             self._refs.append(ref)
             self._owners.append(number)
         sole = Sole(form, view.offset, box, ref, {queue: number}, {})
-        self.add(Tile(life, form.memory, life.bytes, number, number_of, {queue: number}, sole), freed)
+        self.add(Tile(life, form.memory, size, number, number_of, {queue: number}, sole), freed)
         return True
 
     def _access(

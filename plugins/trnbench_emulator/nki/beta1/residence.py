@@ -144,6 +144,7 @@ class Residence:
         self._tiles = self._with_next_uses()
         self._next_use: dict[Storage, int] = {}  # of tiles in SBUF that somebody needs
         self._held: dict[Storage, Storage] = {}  # tiles in SBUF, and the place of each
+        self._elsewhere = set(self._same)  # tiles that are, or may be, in another place than their own
         self._bytes = 0
         self._next: list[tuple[int, int, Storage]] = []  # by next use, last first; entries may be out of date
         self._turn = count()
@@ -213,6 +214,7 @@ class Residence:
         if tile in self._loads or tile in self._copies:
             life = Life(self._recorder.count, form.row_bytes, tile.life.site)
             fresh = Storage(form, tile.name, life, None)
+            self._elsewhere.add(tile)
         self._held[tile] = fresh
         self._bytes += form.row_bytes
         if any(self._same.get(view.storage) is tile for view in each.writes):
@@ -276,8 +278,11 @@ class Residence:
 
     def _moved(self, each: Instruction) -> Instruction:
         """The instruction on the places its tiles have now."""
-        reads, writes = (tuple(map(self._now, views)) for views in (each.reads, each.writes))
-        return replace(each, writes=writes, reads=reads)
+        for view in (*each.reads, *each.writes):
+            if view.storage in self._elsewhere:
+                reads, writes = (tuple(map(self._now, views)) for views in (each.reads, each.writes))
+                return replace(each, writes=writes, reads=reads)
+        return each
 
     def _now(self, view: NkiTensor) -> NkiTensor:
         held = self._held.get(self._same.get(view.storage, view.storage))

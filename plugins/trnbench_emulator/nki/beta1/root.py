@@ -9,7 +9,7 @@ from typing import Any
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.dtype import DType, Sizes
-from trnbench_emulator.nki.memory import Buffer, Life, Storage, checked_shape, intern, row_major
+from trnbench_emulator.nki.memory import Buffer, Form, Life, Storage, checked_shape, intern, row_major
 from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import NkiTensor
@@ -84,14 +84,11 @@ class Root:
 
     def _made(self, *, filled: bool = True) -> NkiTensor:
         recorder = current()
-        sizes = self.shape[max(self.axis, 0) :]
         if self.axis < 0:
-            tensor = recorder.allocate(sizes, self.dtype, self.buffer, self.name)
+            tensor = recorder.allocate(self.shape, self.dtype, self.buffer, self.name)
             tensor.storage.life.site = self.place or tensor.storage.life.site
             return tensor
-        if len(sizes) == 1:
-            sizes = (*sizes, 1)
-        form = intern(self.buffer, self.dtype, sizes, _strides(sizes, 0))
+        form = _form(self.shape, self.axis, self.dtype, self.buffer)
         recorder.check_fits(form, self.name)
         line = self.place or STATE.place or recorder.places.of(sys._getframe(1))
         life = Life(recorder.count, form.row_bytes, line)
@@ -110,6 +107,13 @@ class Root:
         shadow = current().shadow
         if shadow is not None:
             shadow.filled(tile)
+
+
+@lru_cache(maxsize=1 << 12)
+def _form(shape: Sizes, axis: int, dtype: DType, buffer: Buffer) -> Form:
+    """Of a block on chip."""
+    sizes = shape[axis:] if len(shape) > axis + 1 else (*shape[axis:], 1)
+    return intern(buffer, dtype, sizes, _strides(sizes, 0))
 
 
 @lru_cache(maxsize=1 << 12)

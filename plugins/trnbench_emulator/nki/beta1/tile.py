@@ -129,7 +129,7 @@ class Tile(Arithmetic, View, eq=False):
         """This tile as the destination of a transfer. Where that brings all of it anew from HBM, the
         compiler of Beta 1 has a place of its own for it, and nothing waits for those who still read. A mask
         that lets everything through leaves nothing out."""
-        unmasked = box_of(mask, self.shape) == box_of(None, self.shape)
+        unmasked = mask is None or box_of(mask, self.shape) == box_of(None, self.shape)
         if unmasked and src.root.axis < 0 and self._is_all_of_a_place():
             self.root.renew(self.block)
         return self.operand(mask)

@@ -69,6 +69,8 @@ class View(msgspec.Struct, eq=False):
 
     def __getitem__(self, index: Any) -> Self:
         """The part that `index` picks. What leaves the tensor is noted: a mask may keep it inside."""
+        if (part := self._sliced(index)) is not None:
+            return part
         entries = entries_of(index, len(self.shape))
         named = sum(entry is not None for entry in entries)
         given = index if isinstance(index, tuple) else (index,)
@@ -90,8 +92,30 @@ class View(msgspec.Struct, eq=False):
         layout = _Layout(self, common)
         for entry in entries:
             layout.add(entry)
-        part: Self = layout.view(rows)
-        return part
+        laid_out: Self = layout.view(rows)
+        return laid_out
+
+    def _sliced(self, index: Any) -> Self | None:
+        """The part that a plain slice of each dimension picks, as most indices do; None for others."""
+        shape, strides, offset = self.shape, self.strides, self.offset
+        if type(index) is not tuple or len(index) != len(shape) or self.over or BLOCK in self.kinds:
+            return None
+        if len(shape) == 1 and self.on_chip:  # a tile has a free dimension, if only of size 1
+            return None
+        sizes = []
+        for entry, size, stride in zip(index, shape, strides, strict=True):
+            if type(entry) is not slice or entry.step is not None:
+                return None
+            start, stop = entry.start, entry.stop
+            start = 0 if start is None else start
+            stop = size if stop is None else stop
+            if type(start) is not int or type(stop) is not int or not 0 <= start < stop <= size:
+                return None
+            sizes.append(stop - start)
+            offset += start * stride
+        return type(self)(
+            self.root, tuple(sizes), strides, self.kinds, self.dtype, self.block, offset, (), self.rows
+        )
 
     def operand(self, mask: Any = None) -> NkiTensor:
         """What instructions of today's NKI take: partition first, inside the mask's box.
