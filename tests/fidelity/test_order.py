@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from published_point import published_point
 
 from trnbench.errors import FactError
+from trnbench.registry import Registry
 from trnbench.results.fidelity import Comparison, Step, Use
 from trnbench_fidelity.order import (
     Sequence,
@@ -26,6 +27,7 @@ from trnbench_fidelity.order import (
     step_cells,
 )
 from trnbench_fidelity.point import Quantity
+from trnbench_fidelity.published_points import published_points
 
 FOUR = Sequence(name="s", points=("a", "b", "c", "d"), source="x", generation="g")
 
@@ -159,6 +161,21 @@ POINTS = (
     published_point(id="rate", quantity=Quantity.FLOPS),
 )
 ONE = '[[sequence]]\nname = "s"\nsource = "x"\npoints = ["a", "b"]\n'
+
+
+@pytest.mark.parametrize("name", ["trn1", "trn2"])
+def test_versions_of_one_sequence_take_the_same_arguments(registry: Registry, name: str) -> None:
+    points = {point.id: point for point in published_points(registry, (name,))[name]}
+    path = registry.generations[name].points_file
+    assert path is not None
+    sequences = load_sequences(path, points.values())
+    compared = 0
+    for sequence in sequences:
+        kernels = [points[id].kernel for id in sequence.points]
+        arguments = {kernel.arguments for kernel in kernels if kernel is not None}
+        assert len(arguments) <= 1, sequence.name
+        compared += len(arguments)
+    assert compared > 2
 
 
 def loaded(path: Path, text: str) -> tuple[Sequence, ...]:
