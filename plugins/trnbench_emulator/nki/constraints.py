@@ -205,7 +205,7 @@ def issue(
     op = recorder.ops.get(key)
     if op is None:
         op = recorder.ops[key] = build(Rules(call, recorder.machine))
-    recorder.emit(op, writes, tuple([operand for operand in reads if isinstance(operand, NkiTensor)]))
+    recorder.emit(op, writes, tuple([operand for operand in reads if isinstance(operand, NkiTensor)]), 3)
     return recorder
 
 

@@ -101,10 +101,12 @@ class Recorder(Allocations):
         if self.shadow is not None:
             self.shadow.given(tile)
 
-    def emit(self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> None:
-        """Record one instruction; its line is that of the nearest frame outside this package."""
+    def emit(
+        self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...], depth: int = 2
+    ) -> None:
+        """Record one instruction; its line is of the nearest frame that is not hidden, from `depth` on."""
         self.count = count = self.count + 1
-        line = STATE.place or self.places.of(sys._getframe(2))
+        line = STATE.place or self.places.of(sys._getframe(depth))
         if count > self.limit:
             raise TooManyInstructions(
                 f"kernel {self.kernel!r} issued more than {self.limit:,} instructions ({site.told(line)})",

@@ -35,22 +35,23 @@ class Places:
     __slots__ = ("_known", "code", "lines")
 
     def __init__(self) -> None:
-        # By id, which is faster than the hash of a code object.
-        self._known: dict[int, tuple[CodeType, dict[int, Place]]] = {}
+        # By id, which is faster than the hash of a code object; None where its lines are its caller's.
+        self._known: dict[int, tuple[CodeType, dict[int, Place] | None]] = {}
         self.code: CodeType | None = None
         self.lines: dict[int, Place] = {}
 
     def _outside(self, frame: FrameType) -> FrameType:
         """`frame`, or the nearest before it that is not hidden; its code called last."""
-        known, code = self._known, frame.f_code
-        while id(code) not in known:
-            if frame.f_back is None or not hidden(frame):
-                known[id(code)] = (code, {})
-                break
-            frame = frame.f_back
+        while True:
             code = frame.f_code
-        self.code, self.lines = known[id(code)]
-        return frame
+            entry = self._known.get(id(code))
+            if entry is None:
+                entry = self._known[id(code)] = (code, None if hidden(frame) else {})
+            lines, before = entry[1], frame.f_back
+            if lines is not None or before is None:
+                self.code, self.lines = code, {} if lines is None else lines
+                return frame
+            frame = before
 
     def of(self, frame: FrameType) -> Place:
         """Of the nearest frame that is not hidden, from `frame` on."""
