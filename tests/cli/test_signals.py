@@ -229,6 +229,80 @@ def test_a_late_signal_leaves_no_traceback_and_loses_no_output(script: str, out:
     assert (done.returncode, done.stdout, done.stderr) == (130, out, err)
 
 
+SWALLOWED = """
+import os, signal, time, weakref
+from trnbench.isolation.guard import guarded
+
+class Tile:
+    pass
+
+class Finalised:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+def finaliser():
+    Finalised()
+
+def callback():
+    tile = Tile()
+    seen = weakref.ref(tile, lambda _: os.kill(os.getpid(), signal.SIGINT))
+    del tile
+
+def conversion():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        pass  # as C code does
+    raise ImportError("a library could not be imported")
+
+def command():
+    {how}()
+    time.sleep(30)
+    print("data")
+
+guarded(command)
+"""
+
+
+@pytest.mark.parametrize("how", ["finaliser", "callback", "conversion"])
+def test_a_signal_that_a_library_swallows_ends_the_command(how: str) -> None:
+    done = program("-c", SWALLOWED.format(how=how))
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\ninterrupted\n")
+
+
+IMPORTING = """
+import os, signal, sys
+
+class Arriving:
+    '''A signal while NumPy is imported, which makes an error of its own of it.'''
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy":
+            sys.meta_path.remove(self)
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except KeyboardInterrupt:
+                pass
+            raise ImportError("numpy.core failed to import")
+        return None
+
+sys.meta_path.insert(0, Arriving())
+sys.argv = ["trnbench", *{words}]
+from trnbench.program import main
+main()
+"""
+
+
+@pytest.mark.parts
+@pytest.mark.parametrize(
+    "words", ["fabric run all_reduce -i trn1.32xlarge -b 1M", "nki run gemm -i trn1.32xlarge"]
+)
+def test_an_import_that_a_signal_breaks_is_an_interruption(words: str) -> None:
+    done = program("-c", IMPORTING.format(words=words.split()))
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "\ninterrupted: this command had saved nothing yet\n"
+
+
 def test_the_installed_command_is_guarded(root: Path) -> None:
     scripts = tomllib.loads((root / "pyproject.toml").read_text())["project"]["scripts"]
     assert scripts == {"trnbench": "trnbench.program:main"}

@@ -6,12 +6,13 @@ import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
-from trnbench.isolation.interrupt import Interrupted, heeded
+from trnbench.isolation.interrupt import Interrupted, from_outside, heeded, signalled
 from trnbench.isolation.output import data_apart
 
 _others: list[str] = []
@@ -82,6 +83,7 @@ def guarded(command: Callable[[], object]) -> NoReturn:
 
     SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup) raise `KeyboardInterrupt`, while modules
     are loaded and while a report is written too. Standard output is `sys.stdout`'s alone.
+    What a finaliser or a callback of an import swallows comes again.
     """
     gc.set_threshold(GARBAGE)
     numbers = heeded()
@@ -89,13 +91,17 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     try:
         for number in numbers:
             signal.signal(number, _interrupt)
+        sys.unraisablehook = _swallowed
         data_apart()
         command_begins()
         command()
         code = 0
     except SystemExit as asked:
         code = asked.code if isinstance(asked.code, int) else INTERRUPTED
-    except KeyboardInterrupt:  # before there was anybody to say so, or while somebody did
+    except (KeyboardInterrupt, Exception) as error:
+        # Before there was anybody to say so, or while somebody did.
+        if not isinstance(error, KeyboardInterrupt) and not from_outside(error):
+            raise
         with suppress(OSError):
             os.write(2, b"\ninterrupted\n")
     # From here on the outcome stands: a signal may hasten the end, no more.
@@ -105,11 +111,31 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     end(code)
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    signalled(number)
     raise Interrupted
 
 
 _interrupt.raises_interrupted = True  # type: ignore[attr-defined]
+
+
+AGAIN_S = 0.01
+"""Until a signal comes again: by then the finaliser that swallowed it has ended."""
+
+
+def _swallowed(unraisable: sys.UnraisableHookArgs) -> None:
+    """Python drops what is raised in a finaliser or in a weak reference's callback, and says so here."""
+    if not isinstance(unraisable.exc_value, Interrupted):
+        sys.__unraisablehook__(unraisable)
+        return
+    import _thread
+
+    _thread.start_new_thread(_once_more, ())
+
+
+def _once_more() -> None:
+    time.sleep(AGAIN_S)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def _hasten(_number: int, _frame: FrameType | None) -> None:

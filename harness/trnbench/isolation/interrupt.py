@@ -15,11 +15,22 @@ class Interrupted(KeyboardInterrupt):
     """Raised by trnbench's own handlers of signals, which have `raises_interrupted`."""
 
 
-def from_outside(error: BaseException) -> bool:
-    """Whether `error` is a `KeyboardInterrupt` that a signal brought.
+_signals: list[int] = []
 
+
+def signalled(number: int) -> None:
+    """Signal `number` ends this command: its handler raises `Interrupted` wherever the program is."""
+    _signals.append(number)
+
+
+def from_outside(error: BaseException) -> bool:
+    """Whether a signal brought `error`: a `KeyboardInterrupt`, or what a library made of `Interrupted`.
+
+    NumPy and msgspec raise an `ImportError` where a signal comes while they are imported.
     Where a program of others has a handler of its own for Ctrl-C, the two cannot be told apart: then it is.
     """
+    if isinstance(error, Exception):
+        return bool(_signals)
     if not isinstance(error, KeyboardInterrupt) or isinstance(error, Interrupted):
         return isinstance(error, KeyboardInterrupt)
     handler = signal.getsignal(signal.SIGINT)

@@ -12,6 +12,7 @@ import click
 
 from trnbench.distribution import others, own_packages
 from trnbench.errors import DEBUG, LONGEST, ExitCode, TrnbenchError, cut, debugging, quoted
+from trnbench.isolation.interrupt import from_outside
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import abandon, say
 
@@ -27,7 +28,7 @@ def report(error: BaseException, shared: Session) -> int:
     if isinstance(error, click.Abort) and not isinstance(error.__cause__, KeyboardInterrupt):
         say("error: stopped at the question; nothing was changed")
         return ExitCode.USAGE
-    if isinstance(error, click.Abort | KeyboardInterrupt):
+    if isinstance(error, click.Abort | KeyboardInterrupt) or from_outside(error):
         say(f"\ninterrupted: {shared.kept or 'this command had saved nothing yet'}")
         return ExitCode.INTERRUPTED
     if debugging():
