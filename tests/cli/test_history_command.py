@@ -73,7 +73,10 @@ def test_json_and_csv_have_every_point(store: Store) -> None:
 def test_only_cases_with_a_step(store: Store) -> None:
     save(store, [1.0] * 8)
     done = invoke("--steps")
-    assert (done.exit_code, done.stderr) == (0, "no case has a step\n")
+    told = "no step in 1 line: no level changed from one run to a later one; without --steps all are shown\n"
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", told)
+    assert invoke(case_id(), "--steps").stderr == told
+    assert invoke("--steps", "--label", "night").stderr.startswith("no run with the tag night has a value")
     store.delete([each.id for each in store.list()])
     save(store, VALUES)
     assert case_id() in invoke("--steps").stdout

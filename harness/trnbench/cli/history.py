@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from trnbench.compare.steps import explained
-from trnbench.errors import UsageError
+from trnbench.errors import UsageError, counted
 from trnbench.facts.units import show
 from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep, sparkline
 from trnbench.run.output_file import check_writable, write_whole
@@ -72,6 +72,7 @@ def history(
         _check_page(output, force=force)
     with Store(shared.store_path) as store:
         series = explained(store, histories(store, cases, tags=tags, last=last))
+    every = len(series)
     if stepped:
         series = tuple(each for each in series if each.steps)
     if output is not None:
@@ -81,13 +82,24 @@ def history(
         emit_json([_document(each) for each in series])
     elif format == "csv":
         emit([row for each in series for row in _points(each)], POINTS, format)
-    else:
+    elif series:
         _show(series, format)
     short = {point.run: point.cut_short for each in series for point in each.points if point.cut_short}
     for run, how in short.items():
         say(f"warning: run {run} was cut short: {how}")
     if not series:
-        say("no case has a step" if stepped and not cases else "no run has a value of these cases")
+        say(shared.typed(_empty(every, tags)))
+
+
+def _empty(without_step: int, tags: Sequence[str]) -> str:
+    """Why nothing is shown, and what to type next."""
+    if without_step:
+        lines = counted(without_step, "line")
+        return (
+            f"no step in {lines}: no level changed from one run to a later one; without --steps all are shown"
+        )
+    bearing = f" with the tag {' and '.join(tags)}" if tags else ""
+    return f"no run{bearing} has a value of these cases; trnbench runs list  shows runs and tags"
 
 
 def _check_page(output: Path, *, force: bool) -> None:
