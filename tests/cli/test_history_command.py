@@ -107,6 +107,7 @@ def test_the_page_is_one_file_with_one_script_of_its_own(store: Store, tmp_path:
     assert rows == [case_id(), case_id(1)]  # what moved is first
     assert "2 lines, 1 with a step, the largest first" in text
     assert invoke("-o", "history.html").exit_code == 0  # its own page is replaced
+    assert invoke("-o", "-").stdout.startswith("<!DOCTYPE html>")
     (tmp_path / "notes.html").write_text("mine")
     assert invoke("-o", "notes.html").exit_code == 2
 

@@ -66,6 +66,18 @@ def test_a_case_on_links_shows_the_terms_of_its_time(run: Run) -> None:
     assert len(terms) > 1
 
 
+def test_a_timeline_goes_to_stdout_and_to_no_file_of_another_kind(run: Run) -> None:
+    case = of(run, "all_reduce").case.fullname
+    done = typed("runs", "trace", run.id, case, "-o", "-")
+    assert json.loads(done.stdout)["otherData"]["run"] == run.id
+    assert not Path("-").exists()
+    said = refusal(typed("runs", "trace", run.id, case, "-o", "t.svg"))
+    assert said.startswith("error: t.svg does not look like the file of a timeline")
+    for words in (("nki", "run", "gemm"), ("workload", "run", "llama-3-8b")):
+        assert "cause: --trace writes JSON" in refusal(typed(*words, "--trace", "t.html"))
+        assert "stdout carries the results" in refusal(typed(*words, "--trace", "-"))
+
+
 def test_a_time_that_the_model_no_longer_gives_is_told(run: Run) -> None:
     older = msgspec.structs.replace(of(run, "gemm"), time_s=1.0)
     stored(msgspec.structs.replace(run, id="older", digest="", measurements=(older,)))

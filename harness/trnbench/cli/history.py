@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from trnbench.compare.steps import explained
 from trnbench.errors import UsageError, counted
 from trnbench.facts.units import show
 from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep, sparkline
-from trnbench.run.output_file import check_writable, write_whole
+from trnbench.run.output_file import check_writable
 from trnbench.run.render import find_page, render_page
 from trnbench.store.history import histories
 from trnbench.store.store import Store
 from trnbench.terminal.cell import VITAL, WANTED, Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, say
-from trnbench.terminal.target import NO_PAGE
+from trnbench.terminal.target import NO_PAGE, STDOUT, deliver
 
 COMMIT = 10  # characters that people compare
 SERIES = (
@@ -76,8 +74,7 @@ def history(
     if stepped:
         series = tuple(each for each in series if each.steps)
     if output is not None:
-        write_whole(output, render_page(series, find_page(shared.registry, "history")))
-        click.echo(str(output))
+        deliver(output, render_page(series, find_page(shared.registry, "history")))
     elif format == "json":
         emit_json([_document(each) for each in series])
     elif format == "csv":
@@ -114,7 +111,8 @@ def _check_page(output: Path, *, force: bool) -> None:
             if printed
             else f"-o {output.with_suffix('.html')}",
         )
-    check_writable(output, force=force)
+    if output != STDOUT:
+        check_writable(output, force=force)
 
 
 def _show(found: Sequence[CaseHistory], format: str) -> None:

@@ -6,18 +6,16 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from trnbench.errors import UsageError
 from trnbench.results.json import json_schema
 from trnbench.results.run import SAMPLE, Run
-from trnbench.run.output_file import check_writable, write_whole
+from trnbench.run.output_file import check_writable
 from trnbench.run.render import find_format, find_part, formats
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit_json, mention
-from trnbench.terminal.target import STDOUT, check_name, page_name_of, put
+from trnbench.terminal.target import STDOUT, check_name, deliver, page_name_of, put
 
 
 def load_runs(shared: Session, refs: Sequence[str], *, sample: int = 0) -> tuple[Run, ...]:
@@ -86,8 +84,7 @@ def _schema(output: Path, *, force: bool) -> None:
         emit_json(json_schema())
         return
     check_writable(output, force=force, example="schema.json")
-    write_whole(output, json.dumps(json_schema(), indent=2).encode() + b"\n")
-    click.echo(str(output))
+    deliver(output, json.dumps(json_schema(), indent=2).encode() + b"\n")
 
 
 def _by_suffix(shared: Session, output: Path) -> str:

@@ -18,11 +18,11 @@ from trnbench.reference import called, resolve
 from trnbench.results.expectation import expected, nearness_of
 from trnbench.results.measurement import Measurement, status_words
 from trnbench.results.run import Run
-from trnbench.run.output_file import check_writable, write_whole
 from trnbench.store.store import RunSummary, Store
 from trnbench.terminal.cell import VITAL, WANTED, Column, Columns
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, mention, say
+from trnbench.terminal.target import check_timeline, deliver
 from trnbench.terminal.vocabulary import STATUSES, TIMELINE
 
 _APART = 1e-9  # of a time that is the same
@@ -33,15 +33,14 @@ def trace(
 ) -> None:
     """Write the timeline of CASE, an emulated case of a stored run, for Perfetto; print the file's name."""
     output = output or Path(TIMELINE)
-    check_writable(output, force=force, example=TIMELINE)
+    check_timeline(output, force=force)
     stored, found = stored_case(shared, run, case)
     draw = check_drawn(shared.registry.traces.get(stored.backend), "timeline", stored.backend, found.id)
     about = {"tool": f"trnbench {stored.tool_version}", "run": stored.id, "case": found.id}
     file: TraceFile = called(draw)(found, shared.registry, about, trace_limit)
     if found.time_s is not None and abs(file.time_s / found.time_s - 1.0) > _APART:
         say(f"warning: the run had {found.time_s:.6g} s, the model now gives {file.time_s:.6g} s")
-    write_whole(output, file.data)
-    click.echo(str(output))
+    deliver(output, file.data)
     mention(f"{file.slices:,} slices, {len(file.data):,} bytes; open it at ui.perfetto.dev")
     if file.note:
         say(f"note: {file.note}")

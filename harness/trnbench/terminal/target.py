@@ -22,7 +22,7 @@ from trnbench.run.selection import Selection
 from trnbench.store.store import RunSummary, Store
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import abandon, mention, say
-from trnbench.terminal.vocabulary import REPORT
+from trnbench.terminal.vocabulary import REPORT, TIMELINE
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -80,6 +80,24 @@ NO_PAGE: Mapping[str, str] = {
     ".db": "--store {target}  before the command keeps results there",
 }
 """Endings that say something else than HTML, and what writes that."""
+
+
+def check_timeline(path: Path, *, force: bool, option: str = "-o") -> None:
+    """See that `path` can take a timeline, before the work starts; `option` is what named it.
+
+    Raises `UsageError` for a name of something else, for stdout where that carries a table, and where it
+    cannot be written.
+    """
+    if path == STDOUT and option == "-o":
+        return
+    if path == STDOUT or path.suffix.lower() not in ("", ".json", ".trace"):
+        other = f"this one ends in {path.suffix}" if path.suffix else "stdout carries the results"
+        raise UsageError(
+            f"{path} does not look like the file of a timeline",
+            cause=f"{option} writes JSON, whatever the name, and {other}",
+            try_=f"{option} {path.with_suffix('.json') if path.suffix else TIMELINE}",
+        )
+    check_writable(path, force=force, option=option, example=TIMELINE)
 
 
 STEM = REPORT.removesuffix(".html")
@@ -168,11 +186,10 @@ def put(shared: Session, runs: Sequence[Run], format: Format, output: Path) -> N
             say(f"warning: run {run.id} was cut short: {run.cut_short}")
     before = run_before(shared.store_path, runs[0]) if format.page and len(runs) == 1 else None
     data = render_bytes(runs, format, shared.registry, before=before)
-    if output == STDOUT:
-        _to_stdout(data)
-        return
-    _write(output, runs, data)
-    click.echo(str(output))
+    told = replacing(output, runs)
+    deliver(output, data)
+    if told:
+        mention(told)
 
 
 def _write(target: Path, runs: Sequence[Run], page: bytes) -> None:
@@ -180,6 +197,15 @@ def _write(target: Path, runs: Sequence[Run], page: bytes) -> None:
     write_whole(target, page)
     if told:
         mention(told)
+
+
+def deliver(output: Path, data: bytes) -> None:
+    """Write the file and print its path, or write to stdout."""
+    if output == STDOUT:
+        _to_stdout(data)
+        return
+    write_whole(output, data)
+    click.echo(str(output))
 
 
 def _to_stdout(data: bytes) -> None:

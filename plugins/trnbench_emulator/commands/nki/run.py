@@ -11,8 +11,9 @@ from trnbench import Session
 from trnbench.errors import ExitCode, FactError, KernelError, UsageError
 from trnbench.facts.fact import Scope
 from trnbench.run.expectation import expectations
-from trnbench.run.output_file import check_writable, write_whole
+from trnbench.run.output_file import write_whole
 from trnbench.terminal.output import say
+from trnbench.terminal.target import check_timeline
 from trnbench.version import VERSION
 from trnbench_emulator.commands.nki import arguments as given
 from trnbench_emulator.commands.nki import layout
@@ -215,7 +216,7 @@ def _check_trace(path: Path, *, many: bool, force: bool) -> None:
             cause="a trace file holds the timeline of one system",
             try_="--instance NAME --trace FILE.json, once for each",
         )
-    check_writable(path, force=force, option="--trace", example="trace.json")
+    check_timeline(path, force=force, option="--trace")
 
 
 def _write(path: Path, made: KernelRun, timeline: Any, cap: int) -> None:

@@ -8,13 +8,12 @@ from typing import Any
 from trnbench import Session, UnknownName, UsageError
 from trnbench.run.api import choose_backend
 from trnbench.run.axes import parse_sweep
-from trnbench.run.output_file import check_writable
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 from trnbench.store.path import check_named, store_path
 from trnbench.terminal.execution import Steadiness, carry_out
 from trnbench.terminal.request import settings_of
-from trnbench.terminal.target import check_html, report_target
+from trnbench.terminal.target import check_html, check_timeline, report_target
 from trnbench_steps.commands.workload.options import (
     job_from,
     layout_from,
@@ -49,7 +48,7 @@ def run(
     if target is not None:
         check_html(state)
     if trace is not None:
-        check_writable(trace, force=force, example="trace.json")
+        check_timeline(trace, force=force, option="--trace")
     settings = settings_of(state, labels, {"jobs": jobs, "facts": facts})
     check_named(store_path(state.store_path))
     selection = _selection(state, model, options)

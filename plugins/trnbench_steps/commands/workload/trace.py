@@ -81,7 +81,7 @@ def write_step_trace(planned: Plan, done: Run, target: Path) -> None:
     file = write_trace(
         timeline, evidence="emulated", about={**about, "latency_s": times[case.id] or 0.0}, cap=LIMIT
     )
-    write_whole(target, file.data)
+    write_whole(target, file.data, option="--trace")
     say(f"{target}: {file.kept:,} slices of {case.id}; open it at ui.perfetto.dev", level=0)
     if file.said:
         say(f"note: {file.said}")
