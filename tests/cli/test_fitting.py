@@ -123,6 +123,8 @@ def test_colours_change_no_layout() -> None:
         ({}, (), 80),
         ({"COLUMNS": "60"}, (), 60),
         ({"COLUMNS": "3"}, (), 40),
+        ({"COLUMNS": "0"}, (), 80),
+        ({"COLUMNS": "9" * 5000}, (), 80),
         ({"COLUMNS": "60"}, ("--format", "wide"), 999),
     ],
 )
@@ -138,6 +140,7 @@ def test_a_pipe_with_colours_is_a_pager(
     done = typed("--color", "list", "kernels", "--family", "gemm", *words)
     lines = [width_of(STYLE.sub("", line)) for line in done.stdout.splitlines()]
     assert max(lines) <= widest
+    assert max(lines) > 40 or widest == 40
     assert max(lines) > 100 or not words
     monkeypatch.setenv("COLUMNS", "60")
     assert max(map(width_of, typed("list", "kernels").stdout.splitlines())) > 100

@@ -92,6 +92,12 @@ USUAL = 80
 """Columns of a terminal that does not say how many it has."""
 
 
+def columns_named() -> int:
+    """By COLUMNS; 0 where it names no number of them."""
+    told = os.environ.get("COLUMNS", "")
+    return int(told) if told.isascii() and told.isdigit() and len(told) < 6 else 0
+
+
 def columns_of(stream: TextIO) -> int | None:
     """Of the terminal that `stream` writes to, COLUMNS before what it says itself; None where it is none."""
     try:
@@ -99,10 +105,7 @@ def columns_of(stream: TextIO) -> int | None:
             return None
     except (AttributeError, ValueError):
         return None
-    told = os.environ.get("COLUMNS", "")
-    if told.isascii() and told.isdigit() and 0 < len(told) < 6:
-        return int(told) or USUAL
     try:
-        return os.get_terminal_size(stream.fileno()).columns or USUAL
+        return columns_named() or os.get_terminal_size(stream.fileno()).columns or USUAL
     except (OSError, ValueError, AttributeError):
         return USUAL

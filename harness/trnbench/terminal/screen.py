@@ -8,7 +8,7 @@ from typing import TextIO
 
 import click
 
-from trnbench.isolation.output import columns_of
+from trnbench.isolation.output import columns_named, columns_of
 from trnbench.terminal import WIDE
 
 LEAST = 40
@@ -26,8 +26,7 @@ def width() -> int | None:
         return None
     found = columns_of(sys.stdout)
     if found is None and suits_colours():
-        told = os.environ.get("COLUMNS", "")
-        found = int(told) if told.isdecimal() else columns_of(sys.stderr)
+        found = columns_named() or columns_of(sys.stderr)
     return None if found is None else max(found, LEAST)
 
 
