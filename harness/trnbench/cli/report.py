@@ -42,6 +42,12 @@ def report(
     if part is not None:
         chosen = find_part(shared.registry, part, "" if output is None or output == STDOUT else output.suffix)
         target = output or STDOUT
+        if force and output is None:
+            raise UsageError(
+                "--force says nothing here",
+                cause="a part goes to stdout unless a file is named",
+                try_="leave it out, or --output FILE.md",
+            )
         if target != STDOUT:
             check_writable(target, force=force)
         put(shared, load_runs(shared, runs), chosen, target)

@@ -27,6 +27,7 @@ _OF_PAIRS: dict[str, dict[str, Any]] = {
 }
 _LATEST = {"default": "latest"}
 _HERE = {"help": f"Where the report goes.  [default: ./{REPORT}; of a selection ./{_OF_A_SELECTION}]"}
+_OF_A_PAGE = {"output": "!no-report", "force": "!no-report"}
 _STDOUT = {"help": "Where it goes.  [default: stdout]"}
 
 __getattr__ = commands(
@@ -42,6 +43,7 @@ __getattr__ = commands(
             f"processes {STEADINESS} keep-identity executor preset label {PAGE} dry-run explain no-cache "
             f"quiet {TABLE}",
             {"output": _HERE},
+            needs=_OF_A_PAGE,
         ),
         "resume": Leaf(
             "trnbench.cli.resume:resume",
@@ -56,6 +58,7 @@ __getattr__ = commands(
                 "jobs": {"help": "Processes; 0: as many as pay off.  [default: as before]"},
                 "output": _HERE,
             },
+            needs=_OF_A_PAGE,
         ),
         "runs": Branch(
             """List, show, trace, explain, tag and delete stored runs.
@@ -204,6 +207,7 @@ __getattr__ = commands(
                     f"./{_OF_A_SELECTION}]"
                 }
             },
+            needs={"sample": "!part"},
         ),
         "site": Leaf(
             "trnbench.cli.site:site",

@@ -50,7 +50,7 @@ class Command(click.Command):
     """A command made of words. Its help has their headings, and fits on a screen.
 
     `old` has the spellings of the version before that stand for words of it; `needs` of a word, by its key,
-    those without which it says nothing.
+    those without which it says nothing, or a `!` and the one with which it does.
     """
 
     old: Mapping[str, OldSpelling] = {}
@@ -112,7 +112,7 @@ class Leaf(NamedTuple):
     """A command: where its body is, what help says of it, and the keys of the words that it takes.
 
     `own` is what it says otherwise of a word, see `Word.but`; `settings` are of `click.Command`. `needs` has
-    for a key those of which one must be typed with it.
+    for a key those of which one must be typed with it, or a `!` and the one that must not.
     """
 
     body: Body

@@ -26,18 +26,20 @@ def typed_flags(context: click.Context, names: Iterable[str]) -> dict[str, str]:
 
 
 def check_needs(context: click.Context, needs: Mapping[str, str]) -> None:
-    """Raises `UsageError` for an option on the command line that says nothing without others; `needs`: the
-    keys of those by its own."""
+    """Raises `UsageError` for an option on the command line that says nothing without others, or with one;
+    `needs`: the keys of those by its own, a `!` before the one that it says nothing with."""
     options = {each.key: each for each in context.command.params if isinstance(each, Option)}
     typed = typed_flags(context, [each.name or "" for each in options.values()])
     for key, wanted in needs.items():
-        others = [options[name] for name in wanted.split()]
-        if options[key].name in typed and not any(each.name in typed for each in others):
-            first = others[0].make_metavar(context)
+        without = not wanted.startswith("!")
+        others = [options[name] for name in wanted.removeprefix("!").split()]
+        if options[key].name in typed and without is not any(each.name in typed for each in others):
+            named = " or ".join(map(_title, others))
+            first = f"{_title(others[0])} {others[0].make_metavar(context)}"
             raise UsageError(
-                f"{_title(options[key])} says nothing without {' or '.join(map(_title, others))}",
+                f"{_title(options[key])} says nothing {'without' if without else 'with'} {named}",
                 cause="nothing here depends on it",
-                try_=f"leave it out, or {_title(others[0])} {first}",
+                try_=f"leave it out, or {first if without else f'leave {named} out'}",
             )
 
 
