@@ -80,6 +80,9 @@ LONG = "a" * 40 + "b" * 11 + "c" * 10
             "known: 0, 1, 10, 11, 12, 2, 3, 4, 5, 6, 7, 8, … (13 in all)",
         ),
         (UnknownName("axis", "q", []).cause, "no axis is installed"),
+        (UnknownName("axis", "a, b", "ab").cause, "a comma makes one name of several"),
+        (UnknownName("axis", "a,b", "ab").try_, "each by itself, an option once for each: a and b"),
+        (UnknownName("axis", "a,q", "ab").cause, "did you mean a?"),
         (UnknownName("axis", "size", ["size"], cause="it is none of gemm").cause, "it is none of gemm"),
     ],
 )

@@ -166,6 +166,9 @@ class UnknownName(UsageError):
             nearest += f", … ({len(known)} in all)"
         if not known:
             nearest = f"no {kind} is installed"
+        if (several := [word.strip() for word in name.split(",")])[1:] and {*several} <= {*known}:
+            nearest = "a comma makes one name of several"
+            try_ = f"each by itself, an option once for each: {' and '.join(several)}"
         self.kind, self.name, self.known = kind, name, known
         super().__init__(f"unknown {kind} {name!r}", cause=cause or nearest, try_=try_)
 
