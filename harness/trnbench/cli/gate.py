@@ -81,6 +81,8 @@ def check(
         baseline = found_run(against, store)
         found = found_run(run, store)
         check_apart(against, baseline, run, found, store, "--against {}".format)
+    if found.id == baseline.id:
+        say(f"warning: {against} holds this very run, {found.id}: it cannot be worse than itself")
     gated = judged(found, baseline, told, strict=strict, across=across, keyword=keyword)
     _done(gated, junit, summary, format, annotate=annotate)
 
