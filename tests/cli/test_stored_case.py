@@ -78,6 +78,13 @@ def test_a_timeline_goes_to_stdout_and_to_no_file_of_another_kind(run: Run) -> N
         assert "stdout carries the results" in refusal(typed(*words, "--trace", "-"))
 
 
+def test_a_kernel_for_a_case_is_answered_by_its_cases(run: Run) -> None:
+    said = refusal(typed("runs", "trace", run.id, "all_reduce"))
+    known = said.splitlines()[1]
+    assert of(run, "all_reduce").id in known
+    assert of(run, "gemm").id not in known
+
+
 def test_a_time_that_the_model_no_longer_gives_is_told(run: Run) -> None:
     older = msgspec.structs.replace(of(run, "gemm"), time_s=1.0)
     stored(msgspec.structs.replace(run, id="older", digest="", measurements=(older,)))

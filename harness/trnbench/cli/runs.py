@@ -327,7 +327,7 @@ def stored_case(shared: Session, run: str, case: str) -> tuple[Run, Measurement]
         each for each in stored.measurements if joint(case) in (each.case.joint, joint(each.case.fullname))
     ]
     if len(fitting) != 1:
-        begun = [each for each in stored.measurements if each.id.startswith(case)] if case else []
-        known = [each.id for each in fitting or begun or stored.measurements]
+        named = [each for each in stored.measurements if case in each.id]
+        known = [each.id for each in fitting or named or stored.measurements]
         raise UnknownName("case", case, known, try_=f"trnbench runs show {stored.id}")
     return stored, fitting[0]
