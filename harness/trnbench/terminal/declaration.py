@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from trnbench.errors import UnknownName
 from trnbench.terminal.option import OldSpelling, Option, Table, check_needs
 
 Body = str
@@ -173,6 +174,13 @@ class Grown(click.Group):
         if default and (not args or args[0] not in (*self.branch.leaves, *ctx.help_option_names)):
             args = [default, *args]
         return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.branch.leaves and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise UnknownName("command", args[0], self.branch.leaves, try_=f"{ctx.command_path} --help")
+        return super().resolve_command(ctx, args)
 
 
 def commands(table: Table, declared: Mapping[str, Leaf | Branch]) -> Callable[[str], click.Command]:

@@ -198,9 +198,9 @@ def sweep(first: int | None, last: int | None, factor: float, step: int | None) 
         raise UsageError("a sweep starts at 1 byte or more", cause=f"-b is {first}", try_="-b 8")
     if last < first:
         raise UsageError(
-            f"the sweep ends at {last} B before it starts at {first} B",
+            f"the sweep ends at {show(last, 'B')} before it starts at {show(first, 'B')}",
             cause="-e is the last size, -b the first",
-            try_="-b 8 -e 1G",
+            try_=f"-b {last} -e {first}",
         )
     if step is not None and step < 1:
         raise UsageError(
