@@ -67,7 +67,7 @@ def test_a_name_says_the_format(run: Run, tmp_path: Path) -> None:
     assert refusal(invoke("export", "-o", "r.xyz")) == (
         "error: the name 'r.xyz' does not say which format it is to have\n"
         "  cause: known endings: .broken, .html, .json\n"
-        "  try:   trnbench export --as json -o r.xyz\n"
+        "  try:   -o r.csv, or --as FORMAT\n"
     )
 
 

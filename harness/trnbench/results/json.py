@@ -122,7 +122,7 @@ def check_version(version: object, where: str) -> int:
         raise BadInput(
             f"{where} has no usable schema_version (found {version!r})",
             cause="it is not a trnbench result, or it was edited by hand",
-            try_="trnbench export RUN --as json  writes one that can be read back",
+            try_="trnbench export RUN --as json  writes one; for numbers of your own see docs/formats.md",
         )
     if version > SCHEMA_VERSION:
         raise BadInput(

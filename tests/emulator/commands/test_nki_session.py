@@ -147,6 +147,14 @@ def test_a_question_that_names_nothing_is_answered(
     assert what in answer.error.what
 
 
+def test_a_file_that_is_not_there_was_looked_for_somewhere(session: Session) -> None:
+    error = session.ask(path="absent.py", function="f").error
+    assert (error.cause, error.remedy) == (
+        f"looked for it in {Path.cwd()}",
+        "the path of a Python file, from that folder",
+    )
+
+
 @pytest.mark.parametrize("reference", ["", "matmul_reference"])
 def test_beyond_its_memory_the_remedy_is_more(session: Session, reference: str) -> None:
     huge = TEXT.replace("k, m = a.shape", "k, m = a.shape\n    huge = bytearray(3 << 30)")

@@ -72,8 +72,8 @@ class Candidate(Record, kw_only=True, forbid_unknown_fields=True):
         except (OSError, ValueError) as error:
             raise MissingFile(
                 f"{self.path} cannot be read: {getattr(error, 'strerror', error)}",
-                cause="the path of a candidate is that of a Python file",
-                try_=EXAMPLE,
+                cause=f"looked for it in {Path.cwd()}",
+                try_="the path of a Python file, from that folder",
             ) from None
 
     @property
