@@ -318,6 +318,14 @@ def test_a_file_says_itself_what_a_number_is_worth_and_of_what_type_a_value_is()
     assert (ours.case.point, ours.status) == ({"x": 0.5, "y": "8"}, Status.INCONCLUSIVE)
 
 
+def test_a_time_in_the_wrong_unit_is_told_when_it_comes_in() -> None:
+    case = {"fullname": "trn2-16.48xlarge::gemm[dtype=bf16,size=2048]@core", "stats": {"median": 3e-7}}
+    Path("r.json").write_text(json.dumps({"benchmarks": [case]}))
+    done = invoke("r.json", "--from", "pytest-benchmark", "--grade", "measured")
+    run = done.stdout.strip()
+    assert f"warning: run {run}: 1 suspect; trnbench runs show {run}  says why\n" in done.stderr
+
+
 def test_a_real_file_of_pytest_benchmark(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "import pytest\n@pytest.mark.parametrize('n', [1, 2])\n"

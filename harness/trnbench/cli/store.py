@@ -10,6 +10,7 @@ import click
 
 from trnbench.errors import ExitCode, StoreError, UsageError, counted
 from trnbench.facts.fact import as_policy
+from trnbench.results.measurement import BAD, status_words
 from trnbench.results.run import Run
 from trnbench.run.imported_run import UNREAD, Context, imported_run
 from trnbench.run.importing import OWN, find_importer, read_given, read_runs
@@ -120,6 +121,10 @@ def import_(
             for note in run.notes:
                 if note.startswith(UNREAD):
                     say(f"warning: run {run.id}: {note}")
+            bad = {status: count for status, count in run.counts().items() if count and status in BAD}
+            if bad and importer.name != OWN:
+                why = shared.typed(f"trnbench runs show {run.id}")
+                say(f"warning: run {run.id}: {status_words(bad)}; {why}  says why")
         cases = counted(sum(len(run.measurements) for run in read_in), "case")
         mention(f"{counted(len(read_in), 'run')} with {cases} put into {store.path}")
 
