@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trnbench_emulator.core.program import BUFFER, KIND_BITS, LOAD, QUEUES, RAW, WAR, WAW, Program
-from trnbench_emulator.core.tile import Box, Sole, Tile, Use, Users
+from trnbench_emulator.core.tile import Area, Box, Sole, Tile, Use, Users
 
 ROWS_BITS = 7  # boxes are found by groups of 128 rows
 ROWS = 1 << ROWS_BITS
@@ -13,7 +13,7 @@ def use_of(tile: Tile, box: Box, ref: int) -> Use:
     """`box` of `tile`, with the areas it lies in. `ref`: its banks."""
     tile.divide()
     first, last = box[0] >> ROWS_BITS, (box[1] - 1) >> ROWS_BITS
-    areas = [tile.areas[group] for group in range(first, last + 1)]
+    areas = [tile.areas.setdefault(group, Area()) for group in range(first, last + 1)]
     return Use(box, areas, areas[0], ref)
 
 
@@ -22,7 +22,14 @@ def look(use: Use, hazards: Users) -> None:
     mine = use.box
     for area in use.areas:
         for box, users in area.writes:
-            if box is mine or overlap(box, mine):
+            # As `overlap`, which costs a call; boxes with more dimensions ask it.
+            if box is mine or (
+                box[0] < mine[1]
+                and mine[0] < box[1]
+                and box[2] < mine[3]
+                and mine[2] < box[3]
+                and (len(box) == 4 or overlap(box, mine))
+            ):
                 wait_for(users, hazards, RAW)
 
 

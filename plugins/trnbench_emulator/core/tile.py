@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
@@ -204,7 +203,7 @@ class Tile(msgspec.Struct, eq=False, gc=False):
     users: Users = {}
     sole: Sole | None = None
     unwritten: list[Read] | None = None
-    areas: defaultdict[int, Area] = msgspec.field(default_factory=lambda: defaultdict(Area))
+    areas: dict[int, Area] = {}
     uses: dict[tuple[Form, int], Use] = {}
 
     def divide(self) -> None:

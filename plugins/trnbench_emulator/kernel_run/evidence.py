@@ -65,12 +65,9 @@ def beside_kernel(
     plain = source.replace("::", ":")
     operation = ""
     for installed in registry.kernels.values():
-        if (
-            plain in nki_sources(installed)
-            and installed.published is not None
-            and installed.published.group == "core"
-        ):
-            operation = installed.published.operation({})
+        published = installed.published  # asked first: sources are put together for each kernel
+        if published is not None and published.group == "core" and plain in nki_sources(installed):
+            operation = published.operation({})
     question = KernelQuestion(source=source, dtype=_dtype(args), operation=operation)
     metric = None
     if run.flops:

@@ -201,7 +201,7 @@ def issue(
     Of `reads`, what is no tensor (numbers, None) is left out.
     """
     recorder = current()
-    key = (call, *[view.form for view in writes], *[aspect(operand) for operand in reads], *options)
+    key = (call, *map(aspect, (*writes, *reads)), *options)
     op = recorder.ops.get(key)
     if op is None:
         op = recorder.ops[key] = build(Rules(call, recorder.machine))

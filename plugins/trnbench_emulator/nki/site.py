@@ -35,28 +35,22 @@ class Places:
     __slots__ = ("_known", "code", "lines")
 
     def __init__(self) -> None:
-        # By id, which is faster than the hash of a code object; None where its lines are its caller's.
+        # By id, which is faster than the hash of a code object. None: the code's lines are its caller's.
         self._known: dict[int, tuple[CodeType, dict[int, Place] | None]] = {}
         self.code: CodeType | None = None
         self.lines: dict[int, Place] = {}
 
-    def _outside(self, frame: FrameType) -> FrameType:
-        """`frame`, or the nearest before it that is not hidden; its code called last."""
-        while True:
-            code = frame.f_code
+    def of(self, frame: FrameType) -> Place:
+        """Of the nearest frame that is not hidden, from `frame` on."""
+        while (code := frame.f_code) is not self.code:
             entry = self._known.get(id(code))
             if entry is None:
                 entry = self._known[id(code)] = (code, None if hidden(frame) else {})
             lines, before = entry[1], frame.f_back
-            if lines is not None or before is None:
+            if lines is None and before is not None:
+                frame = before
+            else:
                 self.code, self.lines = code, {} if lines is None else lines
-                return frame
-            frame = before
-
-    def of(self, frame: FrameType) -> Place:
-        """Of the nearest frame that is not hidden, from `frame` on."""
-        if frame.f_code is not self.code:
-            frame = self._outside(frame)
         place = self.lines.get(frame.f_lasti)
         if place is None:
             place = self.lines[frame.f_lasti] = (frame.f_code.co_filename, frame.f_lineno)

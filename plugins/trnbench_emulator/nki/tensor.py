@@ -76,7 +76,11 @@ class NkiTensor(Values, Arrangement, msgspec.Struct, eq=False):
             index = (index,)
         form = self.form
         views = form.children
-        key = tuple([(i.start, i.stop, i.step) if type(i) is slice else i for i in index])
+        if len(index) == 2 and type(index[0]) is type(index[1]) is slice:  # most are, and a loop costs a call
+            rows, columns = index
+            key: Any = (slice, rows.start, rows.stop, rows.step, columns.start, columns.stop, columns.step)
+        else:
+            key = tuple([(i.start, i.stop, i.step) if type(i) is slice else i for i in index])
         try:
             hit = views.get(key)
         except TypeError:  # an array, or a register, whose value changes
