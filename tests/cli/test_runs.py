@@ -94,6 +94,8 @@ def test_show_has_filters(store: Store) -> None:
     ]
     assert cases("--kernel", "a*", "-i", "tiny.*", "--status", "ok") == ["act[dtype=bf16,mode=half]@core"]
     assert cases("--kernel", "other") == []
+    said = typed("runs", "show", "third", "--kernel", "other").stderr
+    assert "no case of run third is chosen; it has act on tiny.2\n" in said
 
 
 def test_show_is_for_people_by_default(store: Store) -> None:

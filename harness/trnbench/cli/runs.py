@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from trnbench.case_key import joint
-from trnbench.errors import UnknownName, UsageError, counted
+from trnbench.errors import UnknownName, UsageError, counted, listed
 from trnbench.extension import TraceFile, check_drawn
 from trnbench.facts.units import percent, signed_percent
 from trnbench.facts.units import show as show_value
@@ -81,6 +81,10 @@ def show(
     with shared.open_store() as store:
         stored = store.load(run)
     cases = [each for each in stored.measurements if wanted(each, statuses, kernels, instances)]
+    if stored.measurements and not cases:
+        ran = listed(sorted({each.case.kernel for each in stored.measurements}), "kernel")
+        systems = listed(sorted({each.case.instance for each in stored.measurements}), "system")
+        mention(f"no case of run {stored.id} is chosen; it has {ran} on {systems}")
     if format == "json":
         emit_json({"run": run_head(stored), "cases": [case_row(each) for each in cases]})
         return

@@ -102,7 +102,8 @@ def compared(
     sides = (chosen(a, "--a"), chosen(b, "--b"))
     pairing = paired(before, after, chosen=sides, wanted=keyword_test(keyword), across=across)
     if not pairing.pairs and not pairing.skipped:
-        raise _nothing(before, after, pairing.refused[0].why if pairing.refused else "")
+        why = pairing.refused[0].why if pairing.refused else ""
+        raise _nothing(before, after, why, narrowed=bool(keyword or a or b))
     measured = {
         at: pair
         for at, pair in enumerate(pairing.pairs)
@@ -317,7 +318,7 @@ def _named(run: Run) -> Named:
     )
 
 
-def _nothing(before: Run, after: Run, why: str) -> UsageError | NothingSelected:
+def _nothing(before: Run, after: Run, why: str, *, narrowed: bool) -> UsageError | NothingSelected:
     """`why` the first pair was refused, "" where there was none."""
     if why:
         return UsageError(
@@ -327,7 +328,8 @@ def _nothing(before: Run, after: Run, why: str) -> UsageError | NothingSelected:
         )
     cases = f"{len(before.measurements):,} and {len(after.measurements):,} cases"
     return NothingSelected(
-        f"runs {before.id} and {after.id} have no case in common",
-        cause=f"of their {cases} none has the same kernel, system, scope and point, or none was selected",
+        f"runs {before.id} and {after.id} have no case in common{' of those selected' if narrowed else ''}",
+        cause=f"of their {cases} none has the same kernel, system, scope and point"
+        + (", or -k, --a and --b leave none" if narrowed else ""),
         try_="trnbench runs show RUN  lists the cases of a run",
     )
