@@ -86,8 +86,8 @@ def _before_the_command(error: click.NoSuchOption) -> str:
 
 
 def _sentence(text: str) -> str:
-    """click ends messages with a full stop, ours have none."""
-    text = cut(text.strip(), LONGEST)
+    """click ends messages with a full stop and lists words on lines, ours do not."""
+    text = cut(" ".join(text.split()), LONGEST)
     return (text[0].lower() + text[1:]).rstrip(".") if text else "wrong usage"
 
 
