@@ -142,7 +142,7 @@ def test_plugins_read_other_formats(tmp_path: Path) -> None:
     assert invoke("import", "--from", "twice", "t.txt").stdout.split() == ["times-0.7", "times-20.7"]
     (tmp_path / "t.txt").write_text("soon")
     assert invoke("import", "--from", "times", "t.txt").stderr == (
-        "error: this is no time\n  cause: it is no number\n  try:   0.5\n"
+        "error: t.txt: this is no time\n  cause: it is no number\n  try:   0.5\n"
     )
 
 

@@ -72,7 +72,8 @@ def read_runs(
     try:
         with aside():
             result = called(importer.read)(data)
-    except TrnbenchError:
+    except TrnbenchError as error:
+        error.what = f"{where}: {error.what}"
         raise
     except BaseException as error:
         if from_outside(error):
