@@ -55,6 +55,7 @@ def test_a_pipe_is_not_read_first(command: str, monkeypatch: pytest.MonkeyPatch)
 def test_json_comes_back_as_it_went(run: Run) -> None:
     done = invoke("export", run.id)
     assert loads(done.stdout_bytes) == run
+    assert loads(invoke("export", run.id, "--as", "json", "-o", "/dev/stdout").stdout_bytes) == run
     several = invoke("export", run.id, "another", "--as", "json")
     assert [each["id"] for each in json.loads(several.stdout)] == [run.id, "another"]
 
@@ -67,7 +68,7 @@ def test_a_name_says_the_format(run: Run, tmp_path: Path) -> None:
     assert refusal(invoke("export", "-o", "r.xyz")) == (
         "error: the name 'r.xyz' does not say which format it is to have\n"
         "  cause: known endings: .broken, .html, .json\n"
-        "  try:   -o r.csv, or --as FORMAT\n"
+        "  try:   -o r.json, or --as FORMAT\n"
     )
 
 

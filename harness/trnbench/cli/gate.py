@@ -26,6 +26,7 @@ from trnbench.store.tag import LATEST
 from trnbench.terminal.cell import VITAL, WANTED, Column
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, mention, say
+from trnbench.terminal.target import deliver
 from trnbench.terminal.vocabulary import BASELINE
 
 _COLUMNS = (
@@ -203,8 +204,7 @@ def accept(shared: Session, /, *, run: str, why: str, author: str, output: Path 
         found = found_run(run, store)
     baseline = accepted(found, output, why=why, by=author, force=force)
     check_writable(output, force=True, example=BASELINE)  # that it is a baseline has been seen
-    write_whole(output, written(baseline))
-    click.echo(str(output))
+    deliver(output, written(baseline))
     bad = sum(count for status, count in found.counts().items() if status in BAD)
     if bad:
         say(f"warning: {bad:,} of its cases failed or are suspect: the gate will not call them new")

@@ -104,5 +104,5 @@ def _by_suffix(shared: Session, output: Path) -> str:
     raise UsageError(
         f"the name {output.name!r} does not say which format it is to have",
         cause=f"known endings: {', '.join(sorted({each.suffix for each in known.values()}))}",
-        try_=f"-o {output.with_suffix('.csv')}, or --as FORMAT",
+        try_=f"-o {output.with_suffix('.json')}, or --as FORMAT",
     )

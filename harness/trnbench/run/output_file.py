@@ -132,7 +132,7 @@ def _pour(path: Path, data: bytes, option: str) -> None:
 
 def _opened(path: Path) -> BinaryIO:
     """Raises `OSError` (ENXIO) for a pipe that nobody reads: opening it would wait for ever."""
-    if str(path.absolute()) in _STDOUT:
+    if names_stdout(path):
         with suppress(OSError, ValueError, AttributeError):
             # Where the data go, which need not be descriptor 1.
             path = Path(f"/dev/fd/{sys.stdout.fileno()}")
@@ -148,6 +148,11 @@ def _opened(path: Path) -> BinaryIO:
         else:
             os.set_blocking(descriptor, True)
             return os.fdopen(descriptor, "ab")
+
+
+def names_stdout(path: Path) -> bool:
+    """Whether it stands for stdout: `-`, or a name that the system has for it."""
+    return str(path) == "-" or str(path.absolute()) in _STDOUT
 
 
 def _is_special(path: Path) -> bool:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from trnbench.errors import NothingSelected, TrnbenchError, UsageError
 from trnbench.extension import Format
 from trnbench.results.run import Run
-from trnbench.run.output_file import START, check_writable, write_whole
+from trnbench.run.output_file import START, check_writable, names_stdout, write_whole
 from trnbench.run.render import find_format, formats, render_bytes
 from trnbench.run.selection import Selection
 from trnbench.store.store import RunSummary, Store
@@ -33,7 +33,7 @@ STDOUT = Path("-")
 
 def report_target(target: Path, *, force: bool) -> Path:
     """A file that can take the HTML report. Raises `UsageError`."""
-    if target == STDOUT:
+    if names_stdout(target):
         raise UsageError(
             "the report cannot go to stdout here",
             cause="stdout carries the summary of the run",
@@ -88,9 +88,9 @@ def check_timeline(path: Path, *, force: bool, option: str = "-o") -> None:
     Raises `UsageError` for a name of something else, for stdout where that carries a table, and where it
     cannot be written.
     """
-    if path == STDOUT and option == "-o":
+    if names_stdout(path) and option == "-o":
         return
-    if path == STDOUT or path.suffix.lower() not in ("", ".json", ".trace"):
+    if names_stdout(path) or path.suffix.lower() not in ("", ".json", ".trace"):
         other = f"this one ends in {path.suffix}" if path.suffix else "stdout carries the results"
         raise UsageError(
             f"{path} does not look like the file of a timeline",
@@ -200,8 +200,8 @@ def _write(target: Path, runs: Sequence[Run], page: bytes) -> None:
 
 
 def deliver(output: Path, data: bytes) -> None:
-    """Write the file and print its path, or write to stdout."""
-    if output == STDOUT:
+    """Write the file and print its path, or write to stdout, which then carries nothing else."""
+    if names_stdout(output):
         _to_stdout(data)
         return
     write_whole(output, data)
