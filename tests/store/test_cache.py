@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from stored_run import edited
 
 from trnbench.digest import blake2b, digest_of
-from trnbench.store.cache import GROWS, SUFFIX, Cache
-from trnbench.store.layout import compressed
+from trnbench.store.cache import GROWS, SUFFIX, Cache, compressed
 
 
 @pytest.fixture

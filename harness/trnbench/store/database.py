@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from trnbench.errors import StoreError, TrnbenchError
 from trnbench.store import layout
+from trnbench.store.cache import PAGE_BYTES
 from trnbench.store.journal import journal_path
-from trnbench.store.layout import PAGE_BYTES
 from trnbench.store.path import another_file, damaged, explained, folder_in_place, make_folder, store_path
 
 if TYPE_CHECKING:

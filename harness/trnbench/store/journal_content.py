@@ -15,8 +15,9 @@ from trnbench.results.digest import empty_parts
 from trnbench.results.json import loads, loads_value
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
+from trnbench.store.cache import SMALL, compressed
 from trnbench.store.journal import Chain, Journal, JournalRecord
-from trnbench.store.layout import SMALL, Attached, compressed
+from trnbench.store.layout import Attached
 
 
 class Opening(Record, kw_only=True):

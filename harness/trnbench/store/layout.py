@@ -15,21 +15,10 @@ from trnbench.results.digest import PARTS, bare, mark_of
 from trnbench.results.json import dumps_value
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
+from trnbench.store.cache import SMALL, compressed
 
 if TYPE_CHECKING:
     import sqlite3
-
-QUICK, SMALL = 1, 6
-"""A case is 6 % larger for two thirds of the time; what is written once a run had better be small."""
-
-PAGE_BYTES = 16384
-"""Of a new database. A case takes 2 kB, and the usual page of 4 kB holds no second one."""
-
-_BITS = range(9, 16)
-"""Of windows that every reader of zlib takes."""
-
-_BEHIND = 262
-"""Bytes of its window that deflate does not look back into."""
 
 STORE_VERSION = 3
 # History: 3 adds `environments`; 2 adds `runs.indexed` and `runs.digest`; 1 first version.
@@ -306,19 +295,3 @@ def ended(run: Run, document: bytes) -> dict[str, Any]:
 def insert_tags(connection: sqlite3.Connection, number: int, tags: Iterable[str]) -> None:
     """A tag that the run has already is no error."""
     connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", ((number, tag) for tag in tags))
-
-
-def compressed(document: bytes, level: int = QUICK, example: bytes = b"") -> bytes:
-    """What zlib takes back; with an `example` of such documents for its dictionary, where there was one.
-
-    The window is no larger than both: to clear the usual one of 32 KiB, with its tables, takes longer than
-    most documents do.
-    """
-    bits = min(max((len(document) + len(example) + _BEHIND).bit_length(), _BITS[0]), _BITS[-1])
-    memory = min(bits - 7, zlib.DEF_MEM_LEVEL)
-    packer = (
-        zlib.compressobj(level, zlib.DEFLATED, bits, memory, zlib.Z_DEFAULT_STRATEGY, example)
-        if example
-        else zlib.compressobj(level, zlib.DEFLATED, bits, memory)
-    )
-    return packer.compress(document) + packer.flush()

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from trnbench.errors import StoreError, TrnbenchError
 from trnbench.results.measurement import Grade
 from trnbench.results.run import SCHEMA_VERSION, Run
+from trnbench.store.cache import SMALL, compressed
 from trnbench.store.database import StoreFile, check_place, free_name
 from trnbench.store.entry import Entry
 from trnbench.store.journal import (
@@ -30,11 +31,9 @@ from trnbench.store.journal import (
 )
 from trnbench.store.journal_content import Journaled, Opening, begin, journaled
 from trnbench.store.layout import (
-    SMALL,
     Attached,
     Row,
     change_run,
-    compressed,
     ended,
     head,
     insert_measurements,
