@@ -22,7 +22,6 @@ from trnbench.store.store import RunSummary, Store
 from trnbench.terminal.cell import VITAL, WANTED, Column, Columns
 from trnbench.terminal.context import Session
 from trnbench.terminal.output import emit, emit_json, mention, say
-from trnbench.terminal.target import check_timeline, deliver
 from trnbench.terminal.vocabulary import STATUSES, TIMELINE
 
 _APART = 1e-9  # of a time that is the same
@@ -32,6 +31,8 @@ def trace(
     shared: Session, /, *, run: str, case: str, output: Path | None, trace_limit: int, force: bool
 ) -> None:
     """Write the timeline of CASE, an emulated case of a stored run, for Perfetto; print the file's name."""
+    from trnbench.terminal.target import check_timeline, deliver  # not for the list
+
     output = output or Path(TIMELINE)
     check_timeline(output, force=force)
     stored, found = stored_case(shared, run, case)
