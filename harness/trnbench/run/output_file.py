@@ -37,6 +37,12 @@ def check_writable(
     An earlier report or trace of trnbench may be replaced, anything else only with `force`. `option`
     is what named the path. Raises `UsageError` that names the path and what to do.
     """
+    if str(path) == "-" and option != "-o":
+        raise UsageError(
+            f"{option} - names no file",
+            cause="stdout carries what the command prints",
+            try_=f"{option} {example}",
+        )
     folder = path.parent
     if path.is_dir():
         raise UsageError(

@@ -82,6 +82,7 @@ def _remedies(goal: Goal, whys: set[Why]) -> str:
 def _check_drawing(state: Session, drawing: Path, *, force: bool) -> None:
     """Raises `UsageError` for a name that is no drawing's, where it cannot be written, and where nobody can
     draw: before the search instead of after it."""
+    check_writable(drawing, force=force, option="--chart", example="plan.svg")
     if drawing.suffix.lower() != ".svg":
         raise UsageError(
             f"{drawing} does not look like a drawing",
@@ -89,7 +90,6 @@ def _check_drawing(state: Session, drawing: Path, *, force: bool) -> None:
             + (f"ends in {drawing.suffix}" if drawing.suffix else "has no ending"),
             try_=f"--chart {drawing.with_suffix('.svg') if drawing.name else 'plan.svg'}",
         )
-    check_writable(drawing, force=force, option="--chart", example="plan.svg")
     find_page(state.registry, "plan")
 
 
