@@ -23,8 +23,9 @@ def unpack(commit: str, folder: Path) -> Path:
         sys.exit(
             f"error: no commit {commit!r}\n  cause: {cause}\n  try:   git log --oneline, which names commits"
         )
+    safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # from Python 3.11.4 on
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-        files.extractall(folder, filter="data")
+        files.extractall(folder, **safe)
     return folder.resolve()
 
 

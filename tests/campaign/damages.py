@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import sqlite3
-import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
+
+from archive import unpack
 
 from trnbench.compare.comparison import compared
 from trnbench.errors import TrnbenchError
@@ -87,8 +88,7 @@ class Damages:
 
 
 def _unpacked(name: str, folder: Path) -> Path:
-    with tarfile.open(CORPUS / f"{name}.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+    unpack(CORPUS / f"{name}.tar.xz", folder)
     return folder
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import tarfile
 import tomllib
 import zlib
 from contextlib import closing
@@ -14,6 +13,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from archive import unpack
 from campaigns import sweep
 from click.testing import Result
 from command import typed
@@ -58,8 +58,7 @@ WRITING = (
 @pytest.fixture
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The archive of the test's name, unpacked, and the folder to work in."""
-    with tarfile.open(CORPUS / f"{request.param}.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(CORPUS / f"{request.param}.tar.xz", tmp_path)
     (tmp_path / "out").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -177,8 +176,7 @@ def test_a_baseline_of_an_older_schema_holds(folder: Path, registry: Registry) -
 def test_caches_config_files_and_baselines_of_earlier_versions_hold(
     name: str, tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with tarfile.open(CORPUS / "beside" / f"{name}.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(CORPUS / "beside" / f"{name}.tar.xz", tmp_path)
     monkeypatch.chdir(tmp_path)
     shown = json.loads(invoke(registry, "config show --format json").stdout)
     told = tomllib.loads(Path("trnbench.toml").read_text())

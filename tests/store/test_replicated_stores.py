@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import tarfile
 from pathlib import Path
 
 import pytest
+from archive import unpack
 from click.testing import Result
 from command import typed
 
@@ -28,8 +28,7 @@ def invoke(words: str, *, code: int = 0) -> Result:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of the old run, tagged `first`, and of three of today: both divisions, and one each."""
     folder = tmp_path_factory.mktemp("replicated")
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extractall(folder, filter="data")
+    unpack(ARCHIVE, folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for division in ("sharded", "replicated"):

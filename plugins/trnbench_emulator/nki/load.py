@@ -228,4 +228,6 @@ def _broken(error: Exception, what: str, file: str) -> KernelError:
     if isinstance(error, SyntaxError):
         line = f":{error.lineno}" if error.lineno else ""
         return KernelError(f"{what} is no Python: {error.msg} ({Path(error.filename or what).name}{line})")
+    if isinstance(error, ValueError) and "null bytes" in str(error):  # a `SyntaxError` from Python 3.11.4 on
+        return KernelError(f"{what} is no Python: {error} ({Path(file).name or what})")
     return KernelError(f"{what} cannot be imported: {type(error).__name__}: {error} ({source_line})")

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from trnbench.bounded import read_toml
 from trnbench.distribution import versions
@@ -155,6 +155,7 @@ def _unpacked(commit: str, tree: Path) -> Path:
         raise UsageError(
             f"git cannot write out {commit}", cause="an object of it is missing", try_="git fsck"
         )
+    safe: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.4
     with tarfile.open(fileobj=io.BytesIO(packed)) as files:
-        files.extractall(tree, filter="data")
+        files.extractall(tree, **safe)
     return tree / project.relative_to(top)
