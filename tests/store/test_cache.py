@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from stored_run import edited
 
 from trnbench.digest import blake2b, digest_of
-from trnbench.store.cache import GROWS, SUFFIX, Cache, compressed
+from trnbench.store.cache import GROWS, SUFFIX, Cache
+from trnbench.store.compression import compressed
 
 
 @pytest.fixture

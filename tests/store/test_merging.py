@@ -13,7 +13,7 @@ from stored_run import make_run, recorded
 
 from trnbench import Run
 from trnbench.results.digest import content_digest
-from trnbench.store.cache import PAGE_BYTES
+from trnbench.store.compression import PAGE_BYTES
 from trnbench.store.repair import check
 from trnbench.store.store import Store
 

@@ -20,7 +20,7 @@ from stored_run import text_of
 from trnbench import Run, StoreError
 from trnbench.errors import UnknownName, UsageError
 from trnbench.store import layout
-from trnbench.store.cache import QUICK, SMALL, compressed
+from trnbench.store.compression import QUICK, SMALL, compressed
 from trnbench.store.path import check_named, default_path, store_path
 from trnbench.store.store import Store
 from trnbench.store.tag import checked_tags

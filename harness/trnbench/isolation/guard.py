@@ -111,8 +111,8 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     end(code)
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> None:
-    signalled(number)
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    signalled()
     raise Interrupted
 
 

@@ -15,12 +15,12 @@ class Interrupted(KeyboardInterrupt):
     """Raised by trnbench's own handlers of signals, which have `raises_interrupted`."""
 
 
-_signals: list[int] = []
+_signalled: list[bool] = []
 
 
-def signalled(number: int) -> None:
-    """Signal `number` ends this command: its handler raises `Interrupted` wherever the program is."""
-    _signals.append(number)
+def signalled() -> None:
+    """A signal ends this command: its handler raises `Interrupted` wherever the program is."""
+    _signalled[:] = [True]
 
 
 def from_outside(error: BaseException) -> bool:
@@ -30,7 +30,7 @@ def from_outside(error: BaseException) -> bool:
     Where a program of others has a handler of its own for Ctrl-C, the two cannot be told apart: then it is.
     """
     if isinstance(error, Exception):
-        return bool(_signals)
+        return bool(_signalled)
     if not isinstance(error, KeyboardInterrupt) or isinstance(error, Interrupted):
         return isinstance(error, KeyboardInterrupt)
     handler = signal.getsignal(signal.SIGINT)

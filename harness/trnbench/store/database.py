@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from trnbench.errors import StoreError, TrnbenchError
 from trnbench.store import layout
-from trnbench.store.cache import PAGE_BYTES
+from trnbench.store.compression import PAGE_BYTES
 from trnbench.store.journal import journal_path
 from trnbench.store.path import another_file, damaged, explained, folder_in_place, make_folder, store_path
 

@@ -11,7 +11,7 @@ from trnbench.results.expectation import nearness_of
 from trnbench.results.json import dumps_measurement, loads_value
 from trnbench.results.measurement import Measurement, Reason, Status
 from trnbench.results.run import CaseMark
-from trnbench.store.cache import compressed
+from trnbench.store.compression import compressed
 from trnbench.store.layout import COLUMNS, Row, cells
 
 _ID, _INSTANCE, _STATUS, _REASON, _FRACTION = map(

@@ -15,7 +15,7 @@ from trnbench.results.digest import empty_parts
 from trnbench.results.json import loads, loads_value
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
-from trnbench.store.cache import SMALL, compressed
+from trnbench.store.compression import SMALL, compressed
 from trnbench.store.journal import Chain, Journal, JournalRecord
 from trnbench.store.layout import Attached
 

@@ -15,7 +15,7 @@ from trnbench.results.digest import PARTS, bare, mark_of
 from trnbench.results.json import dumps_value
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
-from trnbench.store.cache import SMALL, compressed
+from trnbench.store.compression import SMALL, compressed
 
 if TYPE_CHECKING:
     import sqlite3

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from trnbench.errors import StoreError, TrnbenchError
 from trnbench.results.measurement import Grade
 from trnbench.results.run import SCHEMA_VERSION, Run
-from trnbench.store.cache import SMALL, compressed
+from trnbench.store.compression import SMALL, compressed
 from trnbench.store.database import StoreFile, check_place, free_name
 from trnbench.store.entry import Entry
 from trnbench.store.journal import (

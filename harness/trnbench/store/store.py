@@ -18,7 +18,7 @@ from trnbench.results.digest import empty_parts
 from trnbench.results.json import dumps_measurement, loads, loads_value
 from trnbench.results.measurement import Grade, Status
 from trnbench.results.run import CaseMark, Run, chosen, noted, state_of
-from trnbench.store.cache import compressed
+from trnbench.store.compression import compressed
 from trnbench.store.database import NoRuns, StoreFile, no_runs
 from trnbench.store.journal import JournalInUse, is_in_use
 from trnbench.store.journal_content import Opening

@@ -12,7 +12,6 @@ from trnbench_emulator.core.scoreboard import (
     write_to,
 )
 from trnbench_emulator.core.tile import (
-    BOXES,
     Box,
     Sole,
     Tile,
@@ -115,7 +114,7 @@ class Accesses(Liveness):
 
     def _new(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
         """The first use of a view."""
-        box = BOXES.get((form, root, offset)) or known_box(form, root, offset)
+        box = known_box(form, root, offset)
         area = tile.areas.get(box[0] >> ROWS_BITS)
         if area is not None and (box[1] - 1) >> ROWS_BITS == box[0] >> ROWS_BITS:
             ref = self.program.psum.ref(tile.number, box) if tile.memory == "psum" else 0

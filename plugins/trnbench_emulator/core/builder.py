@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trnbench_emulator.core.access import Accesses
-from trnbench_emulator.core.program import KIND_BITS, LOAD, RAW, Program, queue_of
-from trnbench_emulator.core.scoreboard import Scoreboard, read, write_sole, write_to
+from trnbench_emulator.core.program import LOAD, RAW, Program, queue_of
+from trnbench_emulator.core.scoreboard import Scoreboard, read, wait_for, write_sole, write_to
 from trnbench_emulator.core.tile import Users
 from trnbench_emulator.nki.instruction import Instruction
 from trnbench_emulator.nki.machine import Machine
@@ -75,9 +75,7 @@ class Builder(Accesses, Scoreboard):
                 sole.readers[queue] = number
                 if not sole.waited >> queue & 1:
                     sole.waited |= 1 << queue
-                    for other, writer in sole.written.items():  # as `wait_for`, which costs a call
-                        if hazards.get(other, -1) >> KIND_BITS < writer:
-                            hazards[other] = writer << KIND_BITS | RAW
+                    wait_for(sole.written, hazards, RAW)
                 ref = sole.ref
             else:
                 self._access(tile, view, False, number, queue, hazards)

@@ -62,12 +62,10 @@ class Allocations:
             return self._at(form, name, address)
         if form.on_chip:
             line = self.places.of(sys._getframe(2))
-            row = form.free
-            life = Life(self.count, row * dtype.size, line, self.count)
+            life = Life(self.count, form.row_bytes, line, self.count)
             ledger = self.ledgers[buffer]
             ledger.acquire(life)
-            storage = Storage(form, name, life, ledger, row)
-            return NkiTensor(self.filled(storage) if self.functional else storage, form, 0)
+            return NkiTensor(self.filled(Storage(form, name, life, ledger, form.free)), form, 0)
         return self._in_hbm(form, buffer, name)
 
     def _in_hbm(self, form: Form, buffer: Buffer, name: str) -> NkiTensor:

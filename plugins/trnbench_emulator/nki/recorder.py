@@ -106,9 +106,7 @@ class Recorder(Allocations):
     ) -> None:
         """Record one instruction; its line is of the nearest frame that is not hidden, from `depth` on."""
         self.count = count = self.count + 1
-        places, frame = self.places, sys._getframe(depth)
-        line = STATE.place or (places.lines.get(frame.f_lasti) if frame.f_code is places.code else None)
-        line = line or places.of(frame)
+        line = STATE.place or self.places.of(sys._getframe(depth))
         if count > self.limit:
             raise TooManyInstructions(
                 f"kernel {self.kernel!r} issued more than {self.limit:,} instructions ({site.told(line)})",

@@ -14,8 +14,7 @@ from trnbench_emulator.nki.isa.constants import matmul_perf_mode
 from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import TENSOR, VECTOR, Op
-from trnbench_emulator.nki.recorder import Recorder, current
-from trnbench_emulator.nki.recording import STATE
+from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
 
 _WIDE = ("float32", "tfloat32")
@@ -46,7 +45,7 @@ def nc_matmul(
 
     With `accumulate` unset, PSUM elements that hold nothing yet are overwritten, others added to.
     """
-    recorder: Recorder = STATE.recorder or current()
+    recorder = current()
     key = (
         "nc_matmul",
         dst.form,
@@ -60,8 +59,7 @@ def nc_matmul(
     op = recorder.ops.get(key)
     if op is None:
         op = recorder.ops[key] = _matmul(recorder.machine, *key[1:])
-    if accumulate or recorder.shadow is not None:
-        recorder.prepare("nc_matmul", dst, accumulate)
+    recorder.prepare("nc_matmul", dst, accumulate)
     recorder.emit(op, (dst,), (stationary, moving))
     if recorder.functional:
         first, second = stationary.floats(), moving.floats()

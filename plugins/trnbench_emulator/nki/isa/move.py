@@ -18,7 +18,6 @@ from trnbench_emulator.nki.machine import Machine
 from trnbench_emulator.nki.memory import Buffer, Form
 from trnbench_emulator.nki.op import DMA, GPSIMD, SCALAR, VECTOR, Op
 from trnbench_emulator.nki.recorder import Recorder, current
-from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
 
 _SCALAR_COPY_SINCE = 3  # NeuronCore-v3 copies bit by bit on Scalar
@@ -39,7 +38,7 @@ def dma_copy(
 
     Either side may be addressed at run time; `oob_mode.skip` leaves out what is then outside.
     """
-    recorder: Recorder = STATE.recorder or current()
+    recorder = current()
     key = ("dma_copy", dst.form, src.form, dge_mode, engine, priority)
     op = recorder.ops.get(key)
     if op is None:

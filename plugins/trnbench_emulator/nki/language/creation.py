@@ -13,8 +13,7 @@ from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki.constraints import Rules
 from trnbench_emulator.nki.dtype import DTYPES, DType, dtype_of
 from trnbench_emulator.nki.memory import Buffer
-from trnbench_emulator.nki.recorder import Recorder, current
-from trnbench_emulator.nki.recording import STATE
+from trnbench_emulator.nki.recorder import current
 from trnbench_emulator.nki.tensor import NkiTensor
 
 sbuf = Buffer.SBUF
@@ -33,7 +32,7 @@ def ndarray(
 
     `address` (partition, byte) places a tile by hand: what overlaps it there depends on it.
     """
-    recorder: Recorder = STATE.recorder or current()
+    recorder = current()
     if type(dtype) is not DType:
         dtype = dtype_of(dtype)
     if type(buffer) is not Buffer:
