@@ -42,6 +42,7 @@ PLAN = {
     "trnbench.run.selection",
     "trnbench.run.sources",
     "trnbench.store.cache",
+    "trnbench.store.compression",
     "trnbench.store.path",
     "trnbench_emulator.plugin",
 }
