@@ -149,7 +149,8 @@ class Observation(Record, kw_only=True):
     its `proof` is judged failed or suspect, never a pass. `conditions` are what the machine was like while
     the samples were taken; beside each of them `cpu_s` is the processor time of the process per repetition,
     `preempted` how often it lost its processor. `doubts` say why the number cannot be, where the backend
-    knows a bound that it breaks: they make it suspect.
+    knows a bound that it breaks: they make it suspect. `loads` are what engines and memories of the extent
+    had to do, by the names of `trnbench.peaks.shares`: no time is less than the peaks leave for them.
     """
 
     evidence: Evidence
@@ -166,6 +167,7 @@ class Observation(Record, kw_only=True):
     notes: tuple[str, ...] = ()
     work: dict[str, float] = {}
     detail: dict[str, Any] = {}
+    loads: dict[str, float] = {}
     reason: Reason = Reason.NONE
     reason_text: str = ""
     doubts: tuple[str, ...] = ()

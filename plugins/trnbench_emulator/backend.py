@@ -238,6 +238,7 @@ def _observation(seen: Estimate, reach: str) -> Observation:
         notes=seen.notes,
         detail=seen.detail,
         doubts=seen.doubts,
+        loads=seen.loads,
     )
 
 

@@ -9,7 +9,8 @@ from trnbench.results.measurement import Part
 
 
 class Estimate(Record, kw_only=True):
-    """Of a case. `parts` are what each cause would take alone; `bound` names the longest that overlaps."""
+    """Of a case. `parts` are what each cause would take alone; `bound` names the longest that overlaps.
+    `loads`: as of an `Observation`."""
 
     time_s: float
     parts: tuple[Part, ...]
@@ -19,4 +20,5 @@ class Estimate(Record, kw_only=True):
     notes: tuple[str, ...] = ()
     detail: dict[str, Any] = {}
     doubts: tuple[str, ...] = ()
+    loads: dict[str, float] = {}
     formula: str = ""  # where it was derived, not emulated: what was summed

@@ -232,6 +232,7 @@ def _detail(division: Division, system: System, time: StepTime, found: Fit) -> d
         "ranks": division.layout.ranks,
         "cores": found.cores,
         "parts": time.parts,
+        "bound_s": floor_s(division, system),
         "roofline_share": time.roofline_share,
         **told,
         "if_fixed": [[loss.part, loss.without_s] for loss in losses],

@@ -37,7 +37,7 @@ def copies(recording: Recording) -> Counter[tuple[str, int]]:
     return Counter(
         {
             (op.engine, op.variables["N"]): count
-            for op, count in recording.tally().items()
+            for op, count in recording.tally.items()
             if op.opcode == "tensor_copy"
         }
     )

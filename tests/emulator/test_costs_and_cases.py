@@ -139,7 +139,7 @@ def test_a_recording_stands_for_the_whole_problem(make_case: Any) -> None:
     assert found.how == "recorded call by call in 1 pieces that stand for 8"
     seen, table = model.estimate(case, system), CostTable(system)
     assert seen.counters["tensor_flops"] == 2 * 4096**3
-    tensor = sum(table.seconds(op) * count for op, count in found.tally().items() if op.engine == "tensor")
+    tensor = sum(table.seconds(op) * count for op, count in found.tally.items() if op.engine == "tensor")
     assert tensor == pytest.approx(4096**3 * 2 / (128 * 128 * 2 * 2.4e9))
 
 

@@ -197,6 +197,8 @@ def _interval(raw: Raw, case: Raw, fraction: float, near: str) -> None:
     if bound := peaks["engine_bound"]:
         top = _clock_figure(raw, case) if bound["metric"] == "peak_flops" else bound["value"]
     high = min(high, max(top / figures[0], fraction))
+    if stored := case["detail"].get("bound_s"):
+        high = min(high, fraction * max(case["time_s"] / stored, 1.0))
     low = min(low, high)
     assert len(ends) in (1, 2), near
     for text, value in zip((ends[0], ends[-1]), (low, high), strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench import Band, Measurement, Nearest, Nearness, Status, expected, expected_time, grey, nearness_of
-from trnbench.results.expectation import NOT_RECORDED
+from trnbench.results.expectation import NOT_RECORDED, expected_seconds
 from trnbench.results.fidelity import Comparison, Fidelity, Use
 from trnbench.results.json import NOTE, old_fidelity
+from trnbench.results.measurement import stored_bound
 
 BAND = Band(low=-0.2, high=0.1, votes=9, points=20)
 
@@ -49,6 +51,27 @@ def test_no_rate_is_expected_beyond_the_clocks(
     band = Band(low=low, high=low + width, votes=9, points=9)
     found = expected(with_nearest(case, Nearest(kind=Nearness.SAME, band=band)))
     assert found[0] <= found[1] <= case.metrics[case.primary].value / 0.9 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("stored", "share"),
+    [(0.95, 0.95), (1.2, 1.0), (0.2, 0.8), (0.0, 0.8), (-1.0, 0.8), (float("nan"), 0.8), (float("inf"), 0.8),
+     (True, 0.8), ("0.95", 0.8), (None, 0.8)],
+)  # fmt: skip
+def test_no_time_is_expected_below_the_stored_bound(
+    cases: dict[str, Measurement], stored: Any, share: float
+) -> None:
+    time_s = cases["half"].time_s
+    bound = stored * time_s if type(stored) is float else stored
+    judged = msgspec.structs.replace(cases["half"].judgement, of_engine_bound=0.8)
+    case = msgspec.structs.replace(cases["half"], judgement=judged, detail={"bound_s": bound})
+    wide = with_nearest(case, Nearest(kind=Nearness.SAME, band=Band(low=-1.0, high=1.0, votes=9, points=9)))
+    low, high = expected_seconds(wide)
+    assert (low, high) == (pytest.approx(share * time_s), pytest.approx(math.e * time_s))
+    unjudged = msgspec.structs.replace(wide, judgement=None)
+    assert expected_seconds(unjudged)[0] == pytest.approx(
+        max(stored_bound(unjudged), time_s / math.e) if share < 1.0 else time_s
+    )
 
 
 @pytest.mark.parametrize("kind", [Nearness.ELSEWHERE, Nearness.NONE])

@@ -181,7 +181,8 @@ def test_a_backend_that_returns_nonsense_is_named(mode: str, text: str) -> None:
     [({"time_s": True}, "bool as its time_s"), ({"samples": (1.0, "2")}, "tuple as its samples"),
      ({"parts": (1,)}, "tuple as its parts"), ({"notes": ("a", 1)}, "tuple as its notes"),
      ({"reason": "wrong"}, "str as its reason"), ({"bound": None}, "NoneType as its bound"),
-     ({"work": ()}, "tuple as its work")],
+     ({"work": ()}, "tuple as its work"),
+     ({"loads": {"hbm": "much"}}, "dict as its loads")],
 )  # fmt: skip
 def test_the_field_that_is_not_of_its_type_is_named(fields: dict[str, Any], text: str) -> None:
     seen = Observation(**{"evidence": Evidence(grade=Grade.EMULATED, by="actor"), "clock": "", **fields})

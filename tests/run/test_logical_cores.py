@@ -15,7 +15,7 @@ from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import Selection
 
 EmulatedBackend = part("trnbench_emulator.backend").EmulatedBackend
-extent_of = part("trnbench_emulator.kernel_run.shares").extent_of
+extent_of = part("trnbench_emulator.kernel_run.extent").extent_of
 TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"
 WHY = "logical cores of two physical ones start with Trainium2"
 

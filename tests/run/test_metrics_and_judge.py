@@ -29,6 +29,7 @@ from trnbench import (
     Work,
 )
 from trnbench.digest import short_digest
+from trnbench.peaks import choose_peak
 from trnbench.results.measurement import Judgement, Metric, ProcessSamples
 from trnbench.run.guard import TOLERANCE, Circumstances, belief_of, circumstances, rank_causes, weigh
 from trnbench.run.judge import Judge
@@ -114,6 +115,35 @@ def test_work_that_is_no_count_fails_its_own_case(count: float) -> None:
     assert (found.status, found.reason, found.work) == (Status.FAILED, Reason.ERROR, {})
     assert found.reason_text == f"kernel act counts flops = {count}: counts are finite numbers >= 0"
     assert judge.skipped(wrong, system, "no time").work == {}
+
+
+def test_the_resource_that_needs_longest_bounds_the_time() -> None:
+    judge, system = Judge(PeakPolicy.SEED), tiny.registry().system("tiny.2")
+    time_s = tiny.FLOPS / 100e9
+    best = choose_peak(system, metric="hbm_bandwidth", scope=Scope.CORE, extent=Extent(scope=Scope.CORE))
+    moved = 0.9 * time_s * max(peak.value for peak in (best.chosen, *best.alternatives))
+    bounds = []
+    for loads in (
+        {},
+        {"tensor bf16": tiny.FLOPS},
+        {"tensor bf16": tiny.FLOPS, "hbm": moved},
+        {"odd": 1.0},
+    ):
+        found = judge.judge(
+            case(tiny.kernel()), Observation(evidence=SEEN, time_s=time_s, loads=loads), system
+        )
+        assert found.status is Status.OK
+        bounds.append(found.detail.get("bound_s"))
+    assert bounds == [None, pytest.approx(0.5 * time_s), pytest.approx(0.9 * time_s), 0.0]
+
+
+@pytest.mark.parametrize("load", [float("nan"), float("inf"), -1.0])
+def test_a_load_that_is_no_amount_fails_its_own_case(load: float) -> None:
+    judge, system = Judge(PeakPolicy.SEED), tiny.registry().system("tiny.2")
+    seen = Observation(evidence=SEEN, time_s=1.0, loads={"hbm": load})
+    found = judge.judge(case(tiny.kernel()), seen, system)
+    assert (found.status, found.reason) == (Status.FAILED, Reason.ERROR)
+    assert found.reason_text == f"a model gave a load of hbm = {load}: loads are finite numbers >= 0"
 
 
 def test_policies_choose_different_peaks_of_the_same_scope() -> None:

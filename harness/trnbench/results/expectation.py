@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 
 from trnbench.facts.fact import PeakChoice
-from trnbench.results.measurement import BestPublished, Evidence, Grade, Measurement, Metric, Nearness
+from trnbench.results.measurement import (
+    BestPublished,
+    Evidence,
+    Grade,
+    Measurement,
+    Metric,
+    Nearness,
+    stored_bound,
+)
 
 NOT_RECORDED = "nearness not recorded"
 """Of an emulated number that was stored before its nearest evidence was."""
@@ -52,13 +60,18 @@ def expected_seconds(measurement: Measurement) -> tuple[float, float] | None:
 
 def least_time(measurement: Measurement) -> float:
     """Seconds under which clocks and rates allow no time: at the engine bound, or at the best documented
-    figure where no clock bounds it. 0 where no document has one."""
+    figure where no clock bounds it; or at the bound of all that a model counted. 0 where no document has one.
+    """
     judged, time_s = measurement.judgement, measurement.time_s
-    if judged is None or time_s is None:
+    if time_s is None:
         return 0.0
+    bound = stored_bound(measurement)
+    if judged is None:
+        return bound
     metric = measurement.metrics.get(judged.metric)
     lower = metric is not None and metric.better == "lower"
-    return time_s * least_share(judged.fraction, judged.of_engine_bound, judged.peaks, lower=lower)
+    share = least_share(judged.fraction, judged.of_engine_bound, judged.peaks, lower=lower)
+    return max(time_s * share, bound)
 
 
 def least_share(

@@ -309,6 +309,13 @@ def stored_waterfall(case: Measurement) -> tuple[tuple[str, float], ...]:
     return tuple(terms)
 
 
+def stored_bound(case: Measurement) -> float:
+    """Seconds that a backend left in `detail` as "bound_s": what clocks, documented rates and links allow at
+    the least for all that it counted. 0 where there are none."""
+    bound = case.detail.get("bound_s")
+    return float(bound) if is_number(bound) and 0.0 < bound < math.inf else 0.0
+
+
 GOOD = (Status.OK, Status.DOCUMENT_LOW)
 BAD = (Status.FAILED, Status.SUSPECT)
 ALARMING = (*BAD, Status.INCONCLUSIVE)

@@ -15,6 +15,7 @@ from trnbench.facts.fact import PeakChoice, PeakPolicy
 from trnbench.generation import System
 from trnbench.kernels.kernel import Case
 from trnbench.kernels.work import Spread
+from trnbench.peaks.shares import bound_of, in_time, shares_of
 from trnbench.results.measurement import (
     Evidence,
     Grade,
@@ -33,6 +34,9 @@ DOCUMENTS = Evidence(
     grade=Grade.DOCUMENTED, by="documents", note="not run: only the documented peaks are shown"
 )
 """What stands behind a skipped case."""
+
+NO_BOUND: Mapping[str, float] = {}
+"""Where nothing was counted that has a peak beside the judged one."""
 
 
 class Judge:
@@ -53,6 +57,9 @@ class Judge:
         if wrong := _uncountable(counts):
             text = f"kernel {case.kernel.name} counts {wrong}: counts are finite numbers >= 0"
             return self._failed(case, system, seen, {}, Reason.ERROR, text)
+        if wrong := _uncountable(seen.loads):
+            text = f"{seen.evidence.by} gave a load of {wrong}: loads are finite numbers >= 0"
+            return self._failed(case, system, seen, counts, Reason.ERROR, text)
         if seen.reason is not Reason.NONE:
             return self._failed(case, system, seen, counts, seen.reason, seen.reason_text)
         lacking = _no_evidence(seen)
@@ -140,6 +147,7 @@ class Judge:
             stability=belief.stability,
             metrics=metrics,
             judgement=judgement,
+            bound=_bound(case, seen, system),
         )
 
     def told(
@@ -282,7 +290,14 @@ def _no_evidence(seen: Observation) -> str:
     return ""
 
 
-def _measurement(case: Case, seen: Observation, counts: Mapping[str, float], **fields: Any) -> Measurement:
+def _measurement(
+    case: Case,
+    seen: Observation,
+    counts: Mapping[str, float],
+    *,
+    bound: Mapping[str, float] = NO_BOUND,
+    **fields: Any,
+) -> Measurement:
     return Measurement(
         case=case.key,
         evidence=seen.evidence,
@@ -296,9 +311,18 @@ def _measurement(case: Case, seen: Observation, counts: Mapping[str, float], **f
         implementation=seen.implementation,
         counters=seen.counters,
         notes=seen.notes,
-        detail={**_asked(case), **_ranks(case), **_detail(seen)},
+        detail={**_asked(case), **_ranks(case), **bound, **_detail(seen)},
         **fields,
     )
+
+
+def _bound(case: Case, seen: Observation, system: System) -> Mapping[str, float]:
+    """What peaks leave at the least for all that a model counted, which the judged metric is a part of."""
+    if not seen.loads or not seen.time_s:
+        return NO_BOUND
+    # By any policy the best of the figures counts.
+    shares = in_time(shares_of(system, case.extent, PeakPolicy.SEED, seen.loads), seen.time_s)
+    return {"bound_s": bound_of(shares, seen.time_s)}
 
 
 def _asked(case: Case) -> dict[str, Any]:

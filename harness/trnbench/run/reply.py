@@ -91,6 +91,7 @@ def _fields(seen: Observation) -> dict[str, bool]:
         "samples": isinstance(seen.samples, tuple) and all(map(_number, seen.samples)),
         "parts": isinstance(seen.parts, tuple) and all(isinstance(part, Part) for part in seen.parts),
         "notes": _all_texts(seen.notes),
+        "loads": isinstance(seen.loads, Mapping) and all(map(_number, seen.loads.values())),
         "reason": isinstance(seen.reason, Reason),
         **{name: isinstance(getattr(seen, name), str) for name in _TEXTS},
         **{name: isinstance(getattr(seen, name), Mapping) for name in _MAPPINGS},

@@ -152,8 +152,11 @@ class CaseModel:
             return replace(estimate, **_of_shares(split, estimate))
         source = self.source(case)
         if source is not None:
-            timing = self.time(case, source, system)
+            recording, launch = self._recorded(case, source, system)
+            timing = self.kernels.known(recording, system, launch)
             estimate = _emulated(case, source, timing, self._profile(timing, self.kernels.table(system)))
+            # Of this case: its time may be that of another data type.
+            estimate = replace(estimate, loads=recording.loads(case.extent.cores))
             return replace(estimate, doubts=doubts_of(timing, system))
         if case.kernel.spread is Spread.SHARED:
             raise KernelError(
@@ -171,6 +174,10 @@ class CaseModel:
             raise KernelError(message, cause=error.cause, try_=error.try_) from error
 
     def time(self, case: Case, source: Source, system: System) -> Timing:
+        recording, launch = self._recorded(case, source, system)
+        return self.kernels.known(recording, system, launch)
+
+    def _recorded(self, case: Case, source: Source, system: System) -> tuple[Recording, Launch]:
         """Cases whose cores share one problem launch as many programs; others launch one on each core, of
         which one stands for all."""
         shared = case.kernel.spread is Spread.SHARED
@@ -184,9 +191,11 @@ class CaseModel:
         parts = () if shared else tuple((arguments_of(part), times) for part, times in source.pieces())
         kernel = self._of_programs(source, launch.programs) if shared else source.kernel
         try:
-            return self.kernels.time(kernel, arguments_of(source.inputs), system, launch, parts=parts)
+            machine = self.kernels.machine(system)
+            recording = self.kernels.recorder.of(kernel, arguments_of(source.inputs), machine, launch, parts)
         except KernelError as error:
             raise _unrecorded(source, error) from error
+        return recording, launch
 
     def _profile(self, timing: Timing, table: CostTable) -> _Profile:
         """Many cases have one timing."""
@@ -208,7 +217,9 @@ def _of_shares(split: Split, estimate: Estimate) -> dict[str, Any]:
     """What a sharded case says beside the time of its largest share."""
     told = [[shard.cores, dict(shard.point)] for shard in split.shards[:SHARES]]
     note = f"sharded: {split.how}; the time of the largest share, operands in its own device's memory"
-    return {"notes": (note, *estimate.notes), "detail": {**estimate.detail, "shares": told}}
+    told_all = {"notes": (note, *estimate.notes), "detail": {**estimate.detail, "shares": told}}
+    # Not all cores have as much to do as one with the largest share.
+    return told_all if len(split.shards) == 1 else {**told_all, "loads": {}}
 
 
 def _emulated(case: Case, source: Source, timing: Timing, profile: _Profile) -> Estimate:
@@ -245,7 +256,7 @@ def _emulated(case: Case, source: Source, timing: Timing, profile: _Profile) -> 
 def _counters(recording: Recording) -> dict[str, float]:
     """Of all programs."""
     counters: dict[str, float] = {"tensor_flops": 0.0, "hbm_bytes": 0.0}
-    for op, count in recording.tally().items():
+    for op, count in recording.tally.items():
         name = f"{op.engine}_instructions"
         counters[name] = counters.get(name, 0.0) + count
         counters["tensor_flops"] += float(op.flops * count)

@@ -34,7 +34,7 @@ from trnbench_emulator.core.pieces import (
     too_few,
     too_short,
 )
-from trnbench_emulator.core.program import Program, work_class
+from trnbench_emulator.core.program import QUEUES, Program, work_class
 from trnbench_emulator.nki import Machine, record
 from trnbench_emulator.nki.op import DMA, TENSOR, Op
 from trnbench_emulator.nki.provide import provide
@@ -115,6 +115,7 @@ class Recording(Record, dict=True):
             for number, (program, work) in enumerate(zip(self.programs, self.classes, strict=True))
         )
 
+    @cached_property
     def tally(self) -> Counter[Op]:
         """How often each op runs in all programs."""
         total = Counter[Op]()
@@ -135,7 +136,7 @@ class Recording(Record, dict=True):
         fewest until then ("selects best engine based on engine workload": nisa.tensor_copy, 81ce03ae).
         """
         load, columns, engines = Counter[str](), Counter[Any](), dict[Any, tuple[str, ...]]()
-        for op, count in self.tally().items() if self.open else ():
+        for op, count in self.tally.items() if self.open else ():
             amount = count * int(op.variables.get("N", 0))
             if op.alternatives:
                 columns[op.work] += amount
@@ -153,7 +154,7 @@ class Recording(Record, dict=True):
     def work(self) -> Counter[tuple[str, str]]:
         """FLOP of the tensor engine by data type, and elements of each other engine ("": of any type)."""
         done = Counter[tuple[str, str]]()
-        for op, count in self.tally().items():
+        for op, count in self.tally.items():
             if op.engine == TENSOR:
                 done[TENSOR, op.dtype] += op.flops * count
             elif op.engine != DMA:
@@ -163,10 +164,22 @@ class Recording(Record, dict=True):
     def traffic(self) -> Counter[str]:
         """Bytes by memory and direction, of all programs."""
         moved = Counter[str]()
-        for op, count in self.tally().items():
+        for op, count in self.tally.items():
             for name, amount in op.traffic.items():
                 moved[name] += amount * count
         return moved
+
+    def loads(self, cores: int) -> dict[str, float]:
+        """What engines and memories have to do where launches of this kind fill `cores`: FLOP of "tensor
+        bf16", elements of the other engines, bytes of "hbm" and "dma"."""
+        times = cores / len(self.programs)
+        work, moved = self.work(), self.traffic()
+        ordered = sorted(work, key=lambda pair: (QUEUES.index(pair[0]), pair[1]))
+        found = {f"{engine} {dtype}".strip(): work[engine, dtype] * times for engine, dtype in ordered}
+        hbm = moved["hbm_read"] + moved["hbm_write"]
+        transfers = ((op, count) for op, count in self.tally.items() if op.engine == DMA)
+        dma = sum(op.variables.get("bytes", 0) * count for op, count in transfers)
+        return found | {name: amount * times for name, amount in (("hbm", hbm), ("dma", dma)) if amount}
 
 
 def record_launch(

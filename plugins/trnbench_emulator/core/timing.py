@@ -144,11 +144,17 @@ class KernelModel:
     ) -> Timing:
         """`parts`: what the problem of a single program consists of.
 
-        Systems with the same core take the same time, and so do data types of one size at one rate: it is
-        found once for all of them, and kept. Raises `KernelError` for what the kernel does wrong, `FactError`
-        where a cost is missing.
+        Raises `KernelError` for what the kernel does wrong, `FactError` where a cost is missing.
         """
         recording = self.recorder.of(kernel, arguments, self.machine(system), launch, parts)
+        return self.known(recording, system, launch)
+
+    def known(self, recording: Recording, system: System, launch: Launch = ALONE) -> Timing:
+        """Of what was recorded already.
+
+        Systems with the same core take the same time, and so do data types of one size at one rate: it is
+        found once for all of them, and kept: `Timing.recording` may be of another one. Raises `FactError`.
+        """
         pace = self._pace(recording, system, launch)
         asked = (launch.without, launch.held, launch.explain)
         key = (recording.classes, recording.pieces, asked, tuple(map(pace.key, recording.programs)))

@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 from trnbench.bounded import kinds
 from trnbench.errors import UnknownName, UsageError
 from trnbench.facts.units import percent, show
+from trnbench.peaks.shares import Share as ShareOfPeak
+from trnbench.peaks.shares import best_of
 from trnbench_emulator.kernel_run.api import emulate_kernel
-from trnbench_emulator.kernel_run.result import KernelRun, best_of
-from trnbench_emulator.kernel_run.result import Share as ShareOfPeak
+from trnbench_emulator.kernel_run.result import KernelRun
 
 Asked: TypeAlias = float | str
 """A share: 0.6 or "60%"."""

@@ -14,6 +14,7 @@ from trnbench.errors import KernelError, UsageError, quoted
 from trnbench.facts.fact import PeakPolicy
 from trnbench.generation import System
 from trnbench.kernels.work import Extent
+from trnbench.peaks.shares import Share, best_of, bound_of, in_time, shares_of
 from trnbench.results.measurement import Evidence, Grade, Part, waterfall_from_peak
 from trnbench_emulator.backend import MODEL, MODEL_VERSION
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions, check_meaningful
@@ -21,8 +22,8 @@ from trnbench_emulator.core.cases import line_seconds
 from trnbench_emulator.core.costs import CostTable
 from trnbench_emulator.core.recording import Launch, Recording
 from trnbench_emulator.core.timing import KernelModel, Timing
-from trnbench_emulator.kernel_run.result import KernelRun, Line, Share, alternatives, assumed, best_of
-from trnbench_emulator.kernel_run.shares import extent_of, shares_of
+from trnbench_emulator.kernel_run.extent import extent_of
+from trnbench_emulator.kernel_run.result import KernelRun, Line, alternatives, assumed
 from trnbench_emulator.nki import TensorSpec, load_kernel, provide
 from trnbench_emulator.nki.beta1.grid import Beta1Kernel, Dimension, nc
 from trnbench_emulator.nki.dtype import dtype_of
@@ -143,7 +144,7 @@ def emulate(
             cause="there is nothing whose time could be told",
             try_="nl.load, nl.store and nisa calls inside the kernel",
         )
-    shares = list(shares_of(system, extent, policy, recording))
+    shares = list(shares_of(system, extent, policy, recording.loads(extent.cores)))
     closest = best_of(shares)
     timing = model.timing(recording, system, replace(launch, held=closest.part if closest else ""))
     run = _kernel_run(recording, timing, shares, model.table(system), extent, system)
@@ -182,7 +183,7 @@ def _kernel_run(
     """What was recorded and timed, of a kernel without a name. `shares`: of a second."""
     closest, several = best_of(shares), len(recording.programs) > 1
     explained, waterfall = bool(timing.waterfall), timing.waterfall
-    reached = tuple(replace(share, value=share.value / timing.latency_s) for share in shares)
+    reached = in_time(shares, timing.latency_s)
     if explained and closest is not None:
         waterfall = waterfall_from_peak(waterfall, closest.fraction, name=f"the {closest.what} peak")
     return KernelRun(
@@ -207,7 +208,7 @@ def _kernel_run(
         programs=timing.programs if several else (),
         last=timing.last,
         imbalance=timing.imbalance if several else 0.0,
-        least_s=timing.latency_s * max((share.least for share in reached), default=0.0),
+        least_s=bound_of(reached, timing.latency_s),
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from trnbench.errors import KernelError, brief
-from trnbench.facts.fact import PeakChoice, Scope
+from trnbench.facts.fact import Scope
 from trnbench.facts.units import show
+from trnbench.peaks.shares import Share
 from trnbench.record import Record
-from trnbench.results.expectation import expected_time, least_share
+from trnbench.results.expectation import expected_time
 from trnbench.results.measurement import Evidence, Part, Status
 from trnbench_emulator.compiler import SWITCHES, Assumptions
 from trnbench_emulator.core.roofline import beyond_clocks
@@ -86,40 +87,6 @@ def alternatives(
             continue
         tried.append(Alternative(name=called, latency_s=time_s, slower=time_s / latency_s - 1))
     return tuple(sorted(tried, key=lambda each: (-abs(each.slower), each.name))), ""
-
-
-class Share(Record, kw_only=True):
-    """A rate that was reached, against its peak at the same scope. `what` is an engine or a memory."""
-
-    what: str
-    value: float
-    unit: str
-    choice: PeakChoice
-
-    @property
-    def part(self) -> str:
-        """ "tensor bf16" is of the tensor engine."""
-        return self.what.partition(" ")[0]
-
-    @property
-    def fraction(self) -> float:
-        return self.value / self.choice.chosen.value
-
-    @property
-    def of_engine_bound(self) -> float | None:
-        """Of what the clocks allow; None where no document gives them."""
-        bound = self.choice.engine_bound
-        return self.value / bound.value if bound is not None else None
-
-    @property
-    def least(self) -> float:
-        """Of the time: what clocks leave of it, or the best documented rate where they say nothing."""
-        return least_share(self.fraction, self.of_engine_bound, self.choice)
-
-
-def best_of(shares: Iterable[Share]) -> Share | None:
-    """What came closest to its peak; None where nothing used has one."""
-    return max(shares, key=lambda each: each.fraction, default=None)
 
 
 class Line(Record, kw_only=True):

@@ -37,7 +37,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         if not timing.total:
             raise NotEmulated("the kernel does nothing that takes time")
         time_s += seconds(timing.total) + launch
-        flops += sum(op.flops * count for op, count in public.recording.tally().items()) * public.together
+        flops += sum(op.flops * count for op, count in public.recording.tally.items()) * public.together
         calls += public.recording.calls
         for engine, spent in timing.busy_s.items():
             busy[engine] = busy.get(engine, 0) + spent

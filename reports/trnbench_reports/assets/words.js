@@ -9,8 +9,10 @@ const nearness = (each) => each.evidence.nearest?.kind
 
 // Seconds under which clocks and rates allow no time; 0 where no document has one.
 const leastTime = (each) => {
-  const judged = each.judgement;
-  if (!judged || each.time_s === null) return 0;
+  const judged = each.judgement, stored = each.detail?.bound_s;
+  if (each.time_s === null) return 0;
+  const bound = Number.isFinite(stored) && stored > 0 ? stored : 0;
+  if (!judged) return bound;
   let share = judged.of_engine_bound;
   if (typeof share !== "number" && judged.peaks.chosen.evidence !== "measured") {
     const chosen = judged.peaks.chosen.value;
@@ -18,7 +20,7 @@ const leastTime = (each) => {
     const lower = each.metrics[judged.metric]?.better === "lower";
     share = judged.fraction * (lower ? Math.min(...figures) / chosen : chosen / Math.max(...figures));
   }
-  return each.time_s * Math.min(share || 0, 1);
+  return Math.max(each.time_s * Math.min(share || 0, 1), bound);
 };
 // Least and most seconds that the band lets one expect; null without a band.
 const expectedTime = (each) => {

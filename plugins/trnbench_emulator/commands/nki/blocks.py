@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.facts.units import percent, show
+from trnbench.peaks.shares import best_of
 from trnbench.terminal.cell import Column
-from trnbench_emulator.kernel_run.result import Alternative, best_of
+from trnbench_emulator.kernel_run.result import Alternative
 
 if TYPE_CHECKING:
     from trnbench_emulator.kernel_run.result import KernelRun
