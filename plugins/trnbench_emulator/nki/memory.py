@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterator
 from enum import StrEnum
 from math import prod
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -40,7 +43,7 @@ class Life(msgspec.Struct, eq=False, gc=False):
 
     `died`: how many instructions had been issued when Python dropped the tile. `last` is followed from the
     first moment on at which tiles may not fit, see `Recording.careful`. `takes`: whose places it takes, where
-    that was decided beforehand (Beta 1).
+    that was decided beforehand (Beta 1). `suspicions`: how many its ledger had when it was allocated.
     """
 
     first: int
@@ -50,6 +53,20 @@ class Life(msgspec.Struct, eq=False, gc=False):
     alive: bool = True
     died: int = -1
     takes: tuple[Life, ...] = ()
+    suspicions: int = 0
+
+
+class Suspicion(msgspec.Struct, eq=False, gc=False):
+    """A `moment`, in instructions, at which more was referenced than there is, the `newest` tile with it.
+
+    `ended`: bytes that turned out to be of no more use, from this suspicion on. What was referenced is `held`
+    less all that had `ended` until then.
+    """
+
+    moment: int
+    newest: Life
+    held: int
+    ended: int = 0
 
 
 class Ledger:
@@ -61,56 +78,86 @@ class Ledger:
     soon as the tiles concerned are gone.
     """
 
-    __slots__ = ("capacity", "clock", "held", "lives", "peak", "purge", "suspicions")
+    __slots__ = (
+        "capacity", "clock", "ended", "held", "lives", "passed", "peak", "purge", "settled", "suspicions",
+    )  # fmt: skip
 
     def __init__(self, capacity: int, clock: Recording) -> None:
         self.clock = clock
         self.capacity = capacity
         self.held = 0
         self.peak = 0
-        self.lives: list[Life] = []  # those alive, and others until there are `purge` in all
+        self.lives: list[Life] = []  # those that hold or may, and others until there are `purge` in all
         self.purge = _FEW
-        self.suspicions: list[tuple[int, Life, list[Life]]] = []
+        self.suspicions: list[Suspicion] = []
+        self.settled = 0  # how many of the first are none any more
+        self.passed = 0  # bytes that ended from these on
+        self.ended = 0  # from any of them on
 
     def acquire(self, life: Life) -> None:
-        lives = self.lives
-        lives.append(life)
-        if len(lives) >= self.purge:
-            self.lives = [entry for entry in lives if entry.alive]
+        self.lives.append(life)
+        if len(self.lives) >= self.purge:
+            oldest = self._oldest()
+            least = oldest.moment if oldest is not None else 1 << 62
+            self.lives = [entry for entry in self.lives if entry.alive or entry.last >= least]
             self.purge = 2 * len(self.lives) + _FEW
         self.held = held = self.held + life.bytes
-        if held <= self.capacity:
-            if held > self.peak:
-                self.peak = held
-            return
-        if self.suspicions:
-            self.suspicions = [entry for entry in self.suspicions if self._open(entry)]
-        self.suspicions.append((life.first, life, [entry for entry in self.lives if entry.alive]))
-        self.clock.careful = True
+        if held > self.capacity:
+            self.suspicions.append(Suspicion(life.first, life, held + self.ended))
+            self.clock.careful = True
+        elif held > self.peak:
+            self.peak = held
+        life.suspicions = len(self.suspicions)
 
     def release(self, life: Life) -> None:
         life.alive = False
         life.died = self.clock.count
         self.held -= life.bytes
+        if self.suspicions:
+            self._end(life)
 
-    def _open(self, suspicion: tuple[int, Life, list[Life]]) -> bool:
-        """May this moment still turn out to need more than there is?"""
-        moment, newest, lives = suspicion
-        held = sum(life.bytes for life in lives if life.alive or life.last > moment or life is newest)
-        if held > self.capacity:
-            return True
-        self.peak = max(self.peak, held)
-        return False
+    def _end(self, life: Life) -> None:
+        """It was of no use at any moment since its last one."""
+        at = bisect_left(self.suspicions, life.last, life.suspicions, key=_MOMENT)
+        if at < len(self.suspicions):
+            self.suspicions[at].ended += life.bytes
+            self.ended += life.bytes
+            if at < self.settled:
+                self.passed += life.bytes
+
+    def _oldest(self) -> Suspicion | None:
+        """The first moment that may still turn out to need more than there is."""
+        for suspicion in self.suspicions[self.settled :]:
+            if suspicion.held - self.passed - suspicion.ended > self.capacity:
+                return suspicion
+            self.passed += suspicion.ended
+            self.settled += 1
+        return None
 
     def overflow(self) -> tuple[Life, list[Life]] | None:
         """At the end: the first allocation that does not fit, and the tiles that are in its way."""
-        for moment, newest, lives in self.suspicions:
-            holding = [life for life in lives if life.last > moment or life is newest]
-            held = sum(life.bytes for life in holding)
+        for life in self.lives:
+            if life.alive:
+                self._end(life)
+        ended = 0
+        for suspicion in self.suspicions:
+            ended += suspicion.ended
+            held = suspicion.held - ended
             if held > self.capacity:
-                return newest, sorted(holding, key=lambda life: -life.bytes)
+                return suspicion.newest, sorted(self._holding(suspicion), key=lambda life: -life.bytes)
             self.peak = max(self.peak, held)
         return None
+
+    def _holding(self, suspicion: Suspicion) -> Iterator[Life]:
+        moment, newest = suspicion.moment, suspicion.newest
+        for life in self.lives:  # in the order of their allocation
+            if life is newest or (life.last > moment and (life.alive or life.died > moment)):
+                yield life
+            if life is newest:
+                return
+
+
+_MOMENT = attrgetter("moment")
 
 
 class Form:
