@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import lru_cache
 from numbers import Number
 from operator import itemgetter
 from typing import Any
@@ -16,11 +17,18 @@ from trnbench_emulator.nki.view import filled_up
 
 Box = tuple[tuple[int, int], ...]
 
+_WHOLE = slice(None)
+
 
 class Mask(Record, eq=False):
     """All of the conditions hold."""
 
     conditions: tuple[Grid, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every element gets through."""
+        return not self.conditions
 
     @property
     def is_equality(self) -> bool:
@@ -162,6 +170,12 @@ class Grid(Record, eq=False):
 
     def __getitem__(self, index: Any) -> Grid:
         """New dimensions of size 1 by None; slices that take everything, or a part of a dimension."""
+        if type(index) is tuple and len(index) == 2 and len(self.shape) == 1:  # as nearly all are
+            first, second = index
+            if second is None and first == _WHOLE:
+                return Grid(self.const, (*self.coefficients, 0), (*self.shape, 1))
+            if first is None and second == _WHOLE:
+                return Grid(self.const, (0, *self.coefficients), (1, *self.shape))
         const, coefficients, sizes, axis = self.const, [], [], 0
         for entry in entries_of(index, len(self.shape)):
             if entry is None:
@@ -286,6 +300,7 @@ class Grid(Record, eq=False):
         return f"index {' + '.join([str(self.const), *terms])} of sizes {list(self.shape)}"
 
 
+@lru_cache
 def arange(*given: Any) -> Grid:
     """Counters from start to stop by step, along one dimension."""
     start, stop, step = (0, *given, 1) if len(given) == 1 else (*given, 1)[:3]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from trnbench.errors import KernelError
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import Box, Grid, box_of, broadcast, entries_of, whole
+from trnbench_emulator.nki.beta1.index import Box, Grid, Mask, box_of, broadcast, entries_of, whole
 from trnbench_emulator.nki.beta1.root import Root
 from trnbench_emulator.nki.dtype import DType, Sizes
 from trnbench_emulator.nki.memory import Buffer, Form, intern
@@ -71,6 +71,9 @@ class View(msgspec.Struct, eq=False):
         """The part that `index` picks. What leaves the tensor is noted: a mask may keep it inside."""
         if (part := self._sliced(index)) is not None:
             return part
+        asked = _asked(self, index)
+        if asked is not None and (part := self._planned(*asked)) is not None:
+            return part
         entries = entries_of(index, len(self.shape))
         named = sum(entry is not None for entry in entries)
         given = index if isinstance(index, tuple) else (index,)
@@ -93,7 +96,27 @@ class View(msgspec.Struct, eq=False):
         for entry in entries:
             layout.add(entry)
         laid_out: Self = layout.view(rows)
+        if asked is not None and not laid_out.over:
+            if len(_PLANS) >= _MOST:
+                _PLANS.clear()
+            moves = tuple(map(_move, index, self.shape, self.strides, self.kinds))
+            _PLANS[asked[0]] = _Plan(laid_out.shape, laid_out.strides, laid_out.kinds, moves)
         return laid_out
+
+    def _planned(self, key: Any, constants: list[int]) -> Self | None:
+        """The part by its plan; None where there is none, or some of it lies outside."""
+        plan = _PLANS.get(key)
+        if plan is None:
+            return None
+        block, offset = self.block, self.offset
+        for constant, (least, most, of_block, of_offset) in zip(constants, plan.moves, strict=True):
+            if not least <= constant <= most:
+                return None
+            block += constant * of_block
+            offset += constant * of_offset
+        return type(self)(
+            self.root, plan.shape, plan.strides, plan.kinds, self.dtype, block, offset, (), self.rows
+        )
 
     def _sliced(self, index: Any) -> Self | None:
         """The part that a plain slice of each dimension picks, as most indices do; None for others."""
@@ -123,7 +146,8 @@ class View(msgspec.Struct, eq=False):
         Raises `KernelError` where the mask leaves nothing, the tile spans blocks, or an index leaves the
         tensor.
         """
-        if mask is None and not self.over and self.rows is None:
+        whole = mask is None or mask is True or (isinstance(mask, Mask) and mask.whole)
+        if whole and not self.over and self.rows is None:
             root = self.root
             key = (root.buffer, self.dtype, self.shape, self.strides, self.kinds)
             form = _FORMS.get(key)
@@ -137,6 +161,50 @@ class View(msgspec.Struct, eq=False):
         return _masked(self, mask)
 
 
+class _Plan(NamedTuple):
+    """The layout of what an index picks, whatever its constants: loops come to the same ones again.
+
+    `moves`: of each entry the least and the largest constant inside the tile, and by how much of a block and
+    of an offset one more of it moves the part.
+    """
+
+    shape: Sizes
+    strides: Sizes
+    kinds: tuple[str, ...]
+    moves: tuple[tuple[int, int, int, int], ...]
+
+
+def _asked(tile: View, index: Any) -> tuple[Any, list[int]] | None:
+    """What the layout of a part depends on, and the constants of the index; None where an entry is neither
+    number, counters nor a whole dimension."""
+    if type(index) is not tuple or tile.over or len(index) > len(tile.shape):
+        return None
+    entries: list[Any] = []
+    constants = []
+    for entry in index:
+        kind = type(entry)
+        if kind is int:
+            entries.append(int)
+            constants.append(entry)
+        elif kind is Grid:
+            entries.append((entry.coefficients, entry.shape))
+            constants.append(entry.const)
+        elif kind is slice and entry == _WHOLE:
+            entries.append(slice)
+            constants.append(0)
+        else:
+            return None
+    return (tile.shape, tile.strides, tile.kinds, tuple(entries)), constants
+
+
+def _move(entry: Any, size: int, stride: int, kind: str) -> tuple[int, int, int, int]:
+    low, high = replace(entry, const=0).bounds() if isinstance(entry, Grid) else (0, 0)
+    steps = (stride, 0) if kind == BLOCK else (0, stride)
+    return (-low, size - 1 - high, *steps)
+
+
+_WHOLE = slice(None)
+_PLANS: dict[Any, _Plan] = {}
 _FORMS: dict[Any, Form] = {}
 """Of operands that no mask cuts."""
 _MOST = 1 << 14
