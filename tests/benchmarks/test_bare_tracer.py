@@ -1,4 +1,4 @@
-"""Executed calls of four kernels, beside a tracer that lists names, shapes and types.
+"""Executed calls of five kernels, beside a tracer that lists names, shapes and types.
 
 `pytest tests/benchmarks/test_bare_tracer.py --benchmark-enable -s` prints how many times its cost we take, in
 time of a processor, both in turns; aim 4. `recorded`: the kernel is executed with shapes only, its rules are
@@ -48,6 +48,7 @@ KERNELS: dict[str, tuple[Path, tuple[Any, ...], str]] = {
         "trn2-16.48xlarge",
     ),
     "banded": (HERE / "banded.txt", (tensor(2048, 2048), tensor(2048, 2048)), "trn1.32xlarge"),
+    "indexed": (HERE / "indexed.txt", (tensor(2048, 1024), tensor(2048, 2048)), "trn1.32xlarge"),
 }
 
 

@@ -15,6 +15,23 @@ from unittest import mock
 Call = tuple[str, list[tuple[tuple[int, ...], Any]]]
 
 
+class Counters:
+    """What `nl.arange` and sums with it are, of two dimensions: a shape."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, *shape: int) -> None:
+        self.shape = shape
+
+    def __getitem__(self, index: Any) -> Counters:
+        return Counters(1, *self.shape) if index[0] is None else Counters(*self.shape, 1)
+
+    def __add__(self, other: Any) -> Counters:
+        return self
+
+    __radd__ = __mul__ = __rmul__ = __add__
+
+
 class Tile:
     """A shape and a type; what slicing and calls of Beta 1 make of it."""
 
@@ -32,6 +49,9 @@ class Tile:
             for part, size in zip(index, self.shape, strict=False)
             if type(part) is slice
         ]
+        if not shape and index and type(index[-1]) is Counters:
+            rows, columns = (part.shape for part in index if type(part) is Counters)
+            return Tile((rows[0], columns[1]), self.dtype)
         return Tile((*shape, *self.shape[len(index) :]), self.dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -88,10 +108,11 @@ def traced(source: Path, name: str) -> tuple[Callable[..., Any], list[Call]]:
     """The kernel `name` of a file, bound to stand-ins, and the list that its calls go to."""
     text = source.read_text()
     calls: list[Call] = []
-    results = _CREATED | (_BETA1 if "neuronxcc" in text else {})
+    results: dict[str, Callable[..., Any]] = _CREATED | (_BETA1 if "neuronxcc" in text else {})
     language, isa = (Names(module, calls, results) for module in ("language", "isa"))
     constants = {
-        "affine_range": range, "sequential_range": range, "static_range": range,
+        "arange": Counters, "affine_range": range, "sequential_range": range, "static_range": range,
+        "par_dim": int,
         "tile_size": SimpleNamespace(pmax=128, gemm_stationary_fmax=128, gemm_moving_fmax=512),
     }  # fmt: skip
     vars(language).update(constants)

@@ -95,11 +95,12 @@ class Ledger:
         self.ended = 0  # from any of them on
 
     def acquire(self, life: Life) -> None:
-        self.lives.append(life)
-        if len(self.lives) >= self.purge:
+        lives = self.lives
+        lives.append(life)
+        if len(lives) >= self.purge:
             oldest = self._oldest()
             least = oldest.moment if oldest is not None else 1 << 62
-            self.lives = [entry for entry in self.lives if entry.alive or entry.last >= least]
+            self.lives = [entry for entry in lives if entry.alive or entry.last >= least]
             self.purge = 2 * len(self.lives) + _FEW
         self.held = held = self.held + life.bytes
         if held > self.capacity:
@@ -107,7 +108,8 @@ class Ledger:
             self.clock.careful = True
         elif held > self.peak:
             self.peak = held
-        life.suspicions = len(self.suspicions)
+        if self.suspicions:
+            life.suspicions = len(self.suspicions)
 
     def release(self, life: Life) -> None:
         life.alive = False
