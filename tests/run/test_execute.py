@@ -195,6 +195,24 @@ def test_a_swallowed_ctrl_c_still_ends_the_run() -> None:
     assert len(run.measurements) == 2
 
 
+class Converting(Interrupting):
+    """As NumPy, which makes an ImportError of what comes while it is imported."""
+
+    def _hang(self) -> Any:
+        try:
+            return super()._hang()
+        except KeyboardInterrupt:
+            raise ImportError("numpy's sources are in the way") from None
+
+
+def test_what_a_library_makes_of_ctrl_c_is_no_crash_of_the_case() -> None:
+    run = carried_out("half", "hang", "low", backend=Converting(signal.SIGINT))
+    assert run.interrupted
+    assert [each.status for each in run.measurements] == [Status.OK]
+    # Nor is a later error taken for the signal.
+    assert [each.reason for each in carried_out("crash", "half").measurements] == [Reason.CRASH, Reason.NONE]
+
+
 def test_the_grade_is_that_of_the_machine() -> None:
     assert carried_out("half").grade is Grade.EMULATED
     assert carried_out("half", backend=Measuring()).grade is Grade.MEASURED

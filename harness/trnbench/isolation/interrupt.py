@@ -55,6 +55,7 @@ class Interruption:
     def __init__(self) -> None:
         self.asked = 0
         self._open = False
+        self._raised = False
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interruption:
@@ -63,13 +64,19 @@ class Interruption:
                 self._before[number] = signal.signal(number, self._arrived)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if self._raised:
+            _signalled.clear()  # errors of whatever this program does next are its own
+            if isinstance(error, Exception):
+                raise Interrupted from error
 
     def _arrived(self, _number: int, _frame: FrameType | None) -> None:
         self.asked += 1
         if self._open or self.asked > 1:
+            self._raised = True
+            signalled()
             raise Interrupted
 
     _arrived.raises_interrupted = True  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ from trnbench.digest import package_of
 from trnbench.distribution import own_packages
 from trnbench.errors import BadInput, TrnbenchError, debugging
 from trnbench.generation import System
-from trnbench.isolation.interrupt import CaseTimeout, from_outside, limited
+from trnbench.isolation.interrupt import CaseTimeout, Interrupted, from_outside, limited
 from trnbench.isolation.output import aside
 from trnbench.kernels.kernel import Case
 from trnbench.record import grouped
@@ -151,7 +151,7 @@ class Attempts:
             return self.gone_wrong(case, Reason.ERROR, text, _trace(error))
         except BaseException as error:
             if from_outside(error):
-                raise
+                raise Interrupted from error
             text = f"{type(error).__name__}: {error} (at {_place(error)})"
             return self.gone_wrong(case, Reason.CRASH, text, _trace(error))
 
