@@ -182,7 +182,7 @@ def test_a_backend_that_returns_nonsense_is_named(mode: str, text: str) -> None:
      ({"parts": (1,)}, "tuple as its parts"), ({"notes": ("a", 1)}, "tuple as its notes"),
      ({"reason": "wrong"}, "str as its reason"), ({"bound": None}, "NoneType as its bound"),
      ({"work": ()}, "tuple as its work"),
-     ({"loads": {"hbm": "much"}}, "dict as its loads")],
+     ({"loads": {"hbm": "much"}}, "dict as its loads"), ({"loads": {1: 1.0}}, "dict as its loads")],
 )  # fmt: skip
 def test_the_field_that_is_not_of_its_type_is_named(fields: dict[str, Any], text: str) -> None:
     seen = Observation(**{"evidence": Evidence(grade=Grade.EMULATED, by="actor"), "clock": "", **fields})

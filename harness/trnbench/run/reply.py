@@ -91,7 +91,8 @@ def _fields(seen: Observation) -> dict[str, bool]:
         "samples": isinstance(seen.samples, tuple) and all(map(_number, seen.samples)),
         "parts": isinstance(seen.parts, tuple) and all(isinstance(part, Part) for part in seen.parts),
         "notes": _all_texts(seen.notes),
-        "loads": isinstance(seen.loads, Mapping) and all(map(_number, seen.loads.values())),
+        "loads": isinstance(seen.loads, Mapping)
+        and all(isinstance(name, str) and _number(load) for name, load in seen.loads.items()),
         "reason": isinstance(seen.reason, Reason),
         **{name: isinstance(getattr(seen, name), str) for name in _TEXTS},
         **{name: isinstance(getattr(seen, name), Mapping) for name in _MAPPINGS},

@@ -217,9 +217,9 @@ def _of_shares(split: Split, estimate: Estimate) -> dict[str, Any]:
     """What a sharded case says beside the time of its largest share."""
     told = [[shard.cores, dict(shard.point)] for shard in split.shards[:SHARES]]
     note = f"sharded: {split.how}; the time of the largest share, operands in its own device's memory"
-    told_all = {"notes": (note, *estimate.notes), "detail": {**estimate.detail, "shares": told}}
+    fields = {"notes": (note, *estimate.notes), "detail": {**estimate.detail, "shares": told}}
     # Not all cores have as much to do as one with the largest share.
-    return told_all if len(split.shards) == 1 else {**told_all, "loads": {}}
+    return fields if len(split.shards) == 1 else {**fields, "loads": {}}
 
 
 def _emulated(case: Case, source: Source, timing: Timing, profile: _Profile) -> Estimate:
