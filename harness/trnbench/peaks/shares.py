@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from trnbench.facts.fact import PeakChoice, PeakPolicy
+from trnbench.facts.fact import PeakChoice, PeakPolicy, Scope
 from trnbench.generation import System
 from trnbench.kernels.work import Extent
 from trnbench.peaks.candidate import once_for_system
@@ -79,8 +79,15 @@ def in_time(shares: Iterable[Share], time_s: float) -> tuple[Share, ...]:
 
 def bound_of(shares: Iterable[Share], time_s: float) -> float:
     """Seconds that clocks and documented rates allow at the least, no more than `time_s`, in which `shares`
-    are reached."""
-    return time_s * max((share.least for share in shares), default=0.0)
+    are reached.
+
+    Its part of a device's memory bounds no core: what the others leave of it, one may take.
+    """
+    return time_s * max((share.least for share in shares if not _part_of_memory(share)), default=0.0)
+
+
+def _part_of_memory(share: Share) -> bool:
+    return share.what == "hbm" and share.choice.chosen.scope.rank < Scope.DEVICE.rank
 
 
 @once_for_system
