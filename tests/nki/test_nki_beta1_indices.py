@@ -18,6 +18,7 @@ from trnbench_emulator.nki.beta1.grid import nc, spmd_dim
 from trnbench_emulator.nki.beta1.index import Grid, Mask, arange, box_of
 from trnbench_emulator.nki.beta1.root import Root
 from trnbench_emulator.nki.beta1.tile import Tile
+from trnbench_emulator.nki.beta1.view import _PLANS
 from trnbench_emulator.nki.dtype import DTYPES
 from trnbench_emulator.nki.memory import Buffer
 
@@ -86,6 +87,45 @@ def test_a_step_of_one_changes_no_slice(sides: list[tuple[int, int, int]], buffe
     assert views[0].offset == sum(map(operator.mul, before, tile.strides))
     for view in views[1:]:
         assert msgspec.structs.astuple(view)[1:] == msgspec.structs.astuple(views[0])[1:]
+
+
+@given(
+    st.sampled_from([(Buffer.SBUF, 0), (Buffer.SBUF, 1), (Buffer.SBUF, 2), (Buffer.HBM, -1)]),
+    st.lists(
+        st.tuples(st.sampled_from("nws"), st.integers(-2, 5), st.integers(1, 2)), min_size=1, max_size=3
+    ),
+    st.lists(st.integers(-2, 5), min_size=3, max_size=3),
+)
+def test_a_layout_that_is_known_is_the_same_for_other_constants(
+    where: tuple[Buffer, int], chosen: list[tuple[str, int, int]], others: list[int]
+) -> None:
+    """Numbers, whole dimensions and counters; inside the tile and out of it."""
+    buffer, axis = where
+    tile = Tile.of(Root((4, 5, 6), axis, DTYPES["float32"], buffer))
+    counting = [at for at, (kind, _, _) in enumerate(chosen) if kind == "s"]
+
+    def index(constants: list[int]) -> tuple[Any, ...]:
+        entries: list[Any] = []
+        for at, ((kind, _, step), constant) in enumerate(zip(chosen, constants, strict=False)):
+            new = tuple(slice(None) if at == each else None for each in counting)
+            entries.append(
+                constant if kind == "n" else slice(None) if kind == "w" else constant + step * arange(2)[new]
+            )
+        return tuple(entries)
+
+    def found(constants: list[int]) -> str:
+        try:
+            part = tile[index(constants)]
+        except KernelError as error:
+            return error.what
+        return str((part.shape, part.strides, part.kinds, part.block, part.offset, part.over))
+
+    _PLANS.clear()
+    first = [constant for _, constant, _ in chosen]
+    alone = found(others)
+    _PLANS.clear()
+    found(first)
+    assert found(others) == alone
 
 
 @settings(max_examples=200)
