@@ -245,17 +245,19 @@ class System(Record, kw_only=True, dict=True):
     def lacks(self, requirement: str) -> str:
         """Empty when this system can do `requirement`, else the sentence why not.
 
-        Requirements are written "dtype:fp8", "instruction:nc_matmul_mx", "hosts:2", "devices:2".
+        Requirements are written "dtype:fp8", "instruction:nc_matmul_mx", "hosts:2", "devices:2", or
+        "ranks:2" of what runs on logical cores.
         `[cannot]` of the cost file gives the sentence for what the generation lacks; counts
         are compared with the system.
         """
         kind, _, feature = requirement.partition(":")
-        if kind in ("devices", "hosts", "cores"):
-            have = {
-                "devices": self.devices,
-                "hosts": self.hosts,
-                "cores": self.devices * self.cores_per_device,
-            }
+        have = {
+            "devices": self.devices,
+            "hosts": self.hosts,
+            "cores": self.devices * self.cores_per_device,
+            "ranks": self.devices * self.logical_cores_per_device,
+        }
+        if kind in have:
             if have[kind] >= int(feature):
                 return ""
             return f"needs {feature} {kind}, {self.name} has {have[kind]}"

@@ -117,6 +117,7 @@ GOOD = measured(case(), STEADY)
         (GOOD, failed(), Verdict.BROKEN, "failed in the second run: signal 11"),
         (SHAKY, failed(), Verdict.BROKEN, "not stable in the first run: the machine was busy"),
         (failed(), GOOD, Verdict.MENDED, "failed in the first run: signal 11"),
+        (failed(), emulated(case(), 1.0), Verdict.EVIDENCE, "failed in the first run: signal 11"),
         (failed(), SHAKY, Verdict.UNKNOWN, "failed in the first run: signal 11"),
         (failed(), failed("other"), Verdict.UNKNOWN, "failed in the first run: signal 11"),
     ],
@@ -137,11 +138,11 @@ STANDINGS = [
 
 def test_there_and_back_are_opposites_and_nothing_changes_into_itself() -> None:
     back = {
-        Verdict.BROKEN: {Verdict.MENDED, Verdict.UNKNOWN},
+        Verdict.BROKEN: {Verdict.MENDED, Verdict.UNKNOWN, Verdict.EVIDENCE},
         Verdict.MENDED: {Verdict.BROKEN},
         Verdict.LOST: {Verdict.NEW},
         Verdict.NEW: {Verdict.LOST},
-        Verdict.EVIDENCE: {Verdict.EVIDENCE},
+        Verdict.EVIDENCE: {Verdict.EVIDENCE, Verdict.BROKEN},
         Verdict.SAME: {Verdict.SAME},
         Verdict.UNKNOWN: {Verdict.UNKNOWN, Verdict.BROKEN},
     }

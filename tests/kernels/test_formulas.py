@@ -278,7 +278,8 @@ class TestEvery:
         if kernel.spread.linked:
             assert kernel.scopes == (Scope.INSTANCE,)
             point = {axis.name: axis.values[0] for axis in kernel.axes}
-            assert "devices:2" in kernel.requires(point)
+            parts = "devices" if kernel.spread is Spread.PAIR else "ranks"
+            assert f"{parts}:2" in kernel.requires(point)
         elif kernel.spread is Spread.SHARED:
             assert set(kernel.scopes) <= {Scope.LOGICAL_CORE, Scope.DEVICE}
         elif kernel.spread is Spread.CORES:
@@ -297,7 +298,9 @@ class TestEvery:
             for value in axis.choices or axis.values:
                 point = {each.name: each.values[0] for each in kernel.axes} | {axis.name: value}
                 for need in kernel.requires(point):
-                    assert re.fullmatch(r"(dtype|instruction|feature|link|devices|hosts):[a-z0-9_]+", need)
+                    assert re.fullmatch(
+                        r"(dtype|instruction|feature|link|devices|hosts|ranks):[a-z0-9_]+", need
+                    )
 
     def test_can_be_carried_out_in_some_way(self, kernel: Kernel):
         ways = {"nki", "nki-mx", "nki-beta1", "torch", "torch-distributed", "collective", "model"}

@@ -118,8 +118,12 @@ def test_what_a_generation_lacks_is_said_in_its_words(lab):
 
 
 @pytest.mark.parts
-def test_links_need_a_second_device_and_host(lab):
+def test_collectives_need_a_second_rank_and_links_a_second_device_and_host(lab, registry):
     assert set(skips(lab, kernels="all_reduce", instances="single").values()) == {
+        "needs 2 ranks, single has 1"
+    }
+    assert set(skips(registry, kernels="all_reduce", instances="trn2.3xlarge").values()) == {""}
+    assert set(skips(lab, kernels="point_to_point", instances="single", axes="reach=neighbour").values()) == {
         "needs 2 devices, single has 1"
     }
     assert skips(lab, kernels="point_to_point", instances="box", axes="size=1K") == {

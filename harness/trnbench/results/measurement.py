@@ -357,8 +357,10 @@ def verdict_of(before: Standing | None, after: Standing | None, moved: Verdict =
         return Verdict.SAME if ran[0] is ran[1] else Verdict.NEW if ran[1] else Verdict.LOST
     if after.status in BAD:
         return Verdict.UNKNOWN if before.status in BAD else Verdict.BROKEN
-    if before.status in BAD:
-        return Verdict.MENDED if after.status in GOOD else Verdict.UNKNOWN
+    if before.status in BAD and after.status not in GOOD:
+        return Verdict.UNKNOWN
     if before.grade is not after.grade:
         return Verdict.EVIDENCE
+    if before.status in BAD:
+        return Verdict.MENDED
     return moved if after.status in GOOD and before.status in GOOD else Verdict.UNKNOWN

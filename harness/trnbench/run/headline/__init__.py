@@ -102,8 +102,11 @@ def _answers(run: Run, question: Question, good: Sequence[Measurement]) -> Itera
 
 
 def _same(run: Run, question: Question, cases: Sequence[Measurement]) -> Iterator[Answer]:
-    """Systems that gave the same numbers are one answer, unless the question asks for each."""
-    if not question.apart:
+    """Systems that gave the same numbers are one answer, unless the question asks for each. It asks for
+    links then: ranks of one device, which need none, answer where nobody else does."""
+    if question.apart:
+        cases = [case for case in cases if case.judgement is not None] or cases
+    else:
         cases = _one_scope(cases, question.scope)
     groups: list[tuple[list[str], tuple[Measurement, ...], frozenset[object]]] = []
     for system in sorted(sorted({case.case.instance for case in cases}), key=place_of(run)):

@@ -75,9 +75,7 @@ def _result(line: Line) -> str:
     if line.of is None:
         return words
     value = _bare(line.of.value, line)
-    if (
-        line.question == "all-reduce" and line.of.figure
-    ):  # what its links allow: no document prints that number
+    if line.question == "all-reduce" and line.of.figure:  # what its links allow: no document prints it
         return f"{words} of {value} that {line.of.figure} allow ({_document(line.of)}: "
     return f"{words} of {value} promised ({_document(line.of)}: "
 
@@ -295,7 +293,7 @@ def _whole(line: Line, called: str) -> str:
 _DOES = {
     "product": "multiplies {dtype} at",
     "stream": "copies within its memory at",
-    "all-reduce": "reduces {dtype} over its links at",
+    "all-reduce": "reduces {dtype} over its ranks at",
 }
 """Verb of the sentence for each question."""
 
@@ -369,18 +367,22 @@ def cards(run: Run, lines: Sequence[Line]) -> tuple[Card, ...]:
             (line for line in lines if line.generation == generation),
             key=lambda each: min(map(place, each.systems)),
         )
-        rows = []
+        rows: list[Row] = []
         for question in ORDER if asked else ():
             answered = [line for line in mine if line.question == question]
-            rows += [_row(ROWS.get(question, question), line) for line in answered]
+            rows += map(_row, answered)
             if not answered and question in ROWS:
                 rows.append(Row(name=ROWS[question], line=None, clause="not in this run"))
-        rows += [_row(line.kernel, line) for line in mine if line.question not in ORDER]
+        rows += [_row(line) for line in mine if line.question not in ORDER]
         drawn.append(Card(generation=generation, device=devices.get(generation, ""), rows=tuple(rows)))
     return tuple(drawn)
 
 
-def _row(name: str, line: Line) -> Row:
+def _row(line: Line) -> Row:
+    """Ranks of one device need no links: their row is called by the collective."""
+    called = line.kernel if line.question == OTHER else line.question
+    needs_none = line.question == "all-reduce" and line.of is None
+    name = called if needs_none else ROWS.get(line.question, called)
     return Row(name=name, line=line, clause=clause(line), own=own_products(line))
 
 
