@@ -130,6 +130,8 @@ def choose_kernels(registry: Registry, selection: Selection) -> tuple[Kernel, ..
         kernel_: Kernel = resolve(_template(registry).kernel)(selection.workload)
         return (kernel_,)
     everything = list(registry.kernels.values())
+    for name in selection.kernels:
+        _check_kernel(registry.kernels, name)
     chosen = _narrow(everything, everything, "kernel", selection.kernels, lambda kernel: (kernel.name,))
     chosen = _narrow(chosen, everything, "tag", selection.tags, lambda kernel: kernel.tags)
     chosen = _narrow(chosen, everything, "family", selection.families, lambda kernel: (kernel.family,))
@@ -140,6 +142,26 @@ def choose_kernels(registry: Registry, selection: Selection) -> tuple[Kernel, ..
             try_="trnbench list kernels",
         )
     return tuple(chosen)
+
+
+def _check_kernel(kernels: Mapping[str, Kernel], name: str) -> None:
+    """Raise `UnknownName` for a family or a tag, and for what is nearest to a kernel of a family that has
+    another kernel of its own name; `_known` does for what else is unknown."""
+    if name in kernels or _is_glob(name):
+        return
+    from difflib import get_close_matches
+
+    families = {kernel.family for kernel in kernels.values()}
+    tags = {tag for kernel in kernels.values() for tag in kernel.tags}
+    for kind, groups in (("family", families), ("tag", tags)):
+        if name in groups:
+            why, instead = f"it is a {kind} of kernels", f"--{kind} {name} in place of it"
+            raise UnknownName("kernel", name, kernels, cause=why, try_=instead)
+    near = get_close_matches(name, kernels, n=1, cutoff=0.5)
+    head = kernels[near[0]].family if near else ""
+    if head in kernels and head != near[0]:
+        why = f"did you mean {near[0]}, or {head} of the same family?"
+        raise UnknownName("kernel", name, kernels, cause=why, try_="trnbench list kernels")
 
 
 def _template(registry: Registry) -> Template:
