@@ -20,6 +20,7 @@ from trnbench import Importer, Run
 from trnbench.errors import MissingFile, PluginError, UnknownName
 from trnbench.registry import Registry
 from trnbench.results.json import dumps, write
+from trnbench.results.run import EDITED
 from trnbench.run.importing import find_importer, read_given, read_runs
 from trnbench.store.store import Store
 
@@ -97,7 +98,11 @@ def test_a_run_that_was_edited_is_refused_unless_anyway(run: Run, tmp_path: Path
         "  try:   --anyway  keeps it as it is; its digest goes on saying so\n"
     )
     assert invoke("import", "run.json", "--anyway").exit_code == 0
-    assert stored().measurements[0].time_s == 1e-9
+    kept = stored()
+    assert (kept.measurements[0].time_s, kept.notes[-1]) == (1e-9, EDITED)
+    assert f"note: {EDITED}" in invoke("runs", "show", "latest").stderr
+    for words in (["gate", "latest", "--against", "latest"], ["gate", "accept", "--why", "as it is"]):
+        assert refusal(invoke(*words)).startswith(f"error: run {run.id} was edited by hand: a gate neither ")
     checked = invoke("store", "check", "--format", "json")
     assert checked.exit_code == 1
     assert [each["problem"] for each in json.loads(checked.stdout)] == [

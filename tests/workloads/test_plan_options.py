@@ -166,6 +166,29 @@ class TestLimits:
 
         assert least_cost(cost, among, most) == found
 
+    def test_a_batch_far_below_the_most_may_yield_more(self) -> None:
+        """The step of 1,024 takes twice as long as that of 768, and neither is near the 1,836 that fit."""
+
+        def cost(batch: int) -> float:
+            return (10 + batch * (0.12 if batch <= 768 else 0.23)) / batch
+
+        assert least_cost(cost, (1, 1836), 1836) == 768
+
+    def test_a_hump_hides_no_larger_batch(self) -> None:
+        """A band is of another class at some batches, and its end further off there."""
+
+        def share(batch: int) -> float:
+            return batch / 22 if batch < 5 or batch >= 16 else 1.5
+
+        assert largest(share, 1, 160) == 22
+
+    @pytest.mark.parametrize(("model", "batch"), [("llama-3.2-1b", 768), ("qwen2.5-7b", 384)])
+    def test_no_batch_that_fits_yields_more(self, model: str, batch: int) -> None:
+        goal = Goal(model=load_model(model), kv=512)
+        tried = planned(replace(goal, batches=(batch, batch * 2)), "trn1.2xlarge").options
+        best = planned(goal, "trn1.2xlarge").options[0]
+        assert best.tokens_per_s >= max(each.tokens_per_s for each in tried)
+
     def test_no_larger_batch_is_slower_and_yields_less(self) -> None:
         goal = Goal(model=load_model("llama-3.2-1b"), kv=512, tpot_s=0.02)
         tried = planned(replace(goal, batches=(66, 72)), "trn1.2xlarge").options

@@ -218,8 +218,9 @@ def opening(found: Comparison) -> Iterator[str]:
 
 def _run(each: Named) -> str:
     by = f" by {each.backend}" if each.backend != str(each.grade) else ""
-    short = f" ({each.cut_short})" if each.cut_short else ""
-    return f"{each.id}, {each.grade}{by}, {each.created}, {counted(each.cases, 'case')}{short}"
+    marks = ", ".join(filter(None, (each.cut_short, "edited by hand" if each.edited else "")))
+    marks = f" ({marks})" if marks else ""
+    return f"{each.id}, {each.grade}{by}, {each.created}, {counted(each.cases, 'case')}{marks}"
 
 
 def closing(found: Comparison) -> Iterator[str]:

@@ -86,6 +86,7 @@ class Named(Record, kw_only=True):
     tool_version: str
     cases: int
     cut_short: str = ""
+    edited: bool = False
 
 
 class Comparison(Record, kw_only=True):

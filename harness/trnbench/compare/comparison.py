@@ -315,6 +315,7 @@ def _named(run: Run) -> Named:
         tool_version=run.tool_version,
         cases=len(run.measurements),
         cut_short=run.cut_short,
+        edited=run.edited,
     )
 
 

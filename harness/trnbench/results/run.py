@@ -132,6 +132,11 @@ class Run(Record, kw_only=True, forbid_unknown_fields=True):
         return shortness(self.finished, self.interrupted, self.missing)
 
     @property
+    def edited(self) -> bool:
+        """Whether it was taken in although its digest belongs to another content."""
+        return EDITED in self.notes
+
+    @property
     def all_skipped(self) -> bool:
         """Whether there were cases, and not one of them could run."""
         return bool(self.measurements) and all(
@@ -190,6 +195,9 @@ class ImportedRun(Record, kw_only=True):
     environment: dict[str, Any] = {}
     unread: tuple[str, ...] = ()
 
+
+EDITED = "edited by hand: its digest belongs to another content"
+"""The note of such a run."""
 
 _NAMED = 5
 SAMPLE = "A sample"

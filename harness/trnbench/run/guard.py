@@ -89,13 +89,15 @@ def weigh(metric: Metric, choice: PeakChoice, around: Circumstances) -> tuple[St
         # A model is made of documented rates: beyond all of them it counts something wrong.
         said = f"{percent(highest)} of the highest figure that a document gives"
         return _impossible(judged, highest, around, said, ": no model of these documents can say so")
-    if bound is None:
-        comment = "no document gives a clock that bounds this figure: compared, not judged"
-        if above_document:
-            comment = f"{percent(fraction)} of the documented figure; {comment}"
-            judged = replace(judged, causes=rank_causes(fraction, around))
-        judged = replace(judged, comment=comment)
-    return Status.OK, "", judged
+    if bound is not None:
+        return Status.OK, "", judged
+    comment = "no document gives a clock that bounds this figure: compared, not judged"
+    if not above_document:
+        return Status.OK, "", replace(judged, comment=comment)
+    comment = f"{percent(fraction)} of the documented figure; {comment}"
+    ranked = rank_causes(fraction, around)
+    text = f"{comment}; the likeliest mistake: {ranked[0]}"
+    return Status.OK, text, replace(judged, causes=ranked, comment=comment)
 
 
 def _impossible(

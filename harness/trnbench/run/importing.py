@@ -14,7 +14,7 @@ from trnbench.extension import Importer
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
 from trnbench.reference import called
-from trnbench.results.run import ImportedRun, Run
+from trnbench.results.run import EDITED, ImportedRun, Run
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -127,13 +127,14 @@ def _own(data: bytes, where: str, *, anyway: bool) -> Iterator[Run]:
     for number, document in enumerate(parts, start=1):
         called = where if len(parts) == 1 else f"{where}, run {number}"
         run = loads(msgspec.json.encode(document), called)
-        if not anyway and is_edited(document):
+        edited = is_edited(document)
+        if edited and not anyway:
             raise BadInput(
                 f"{called} was edited: its digest belongs to another content",
                 cause="a figure or a word in it was changed after the run had ended",
                 try_="--anyway  keeps it as it is; its digest goes on saying so",
             )
-        yield run
+        yield msgspec.structs.replace(run, notes=(*run.notes, EDITED)) if edited and not run.edited else run
 
 
 def _journal(data: bytes, where: str) -> Run:

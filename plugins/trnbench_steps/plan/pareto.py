@@ -227,7 +227,7 @@ class Flip(Record, kw_only=True):
 
 
 def flips(registry: Registry, goal: Goal, options: Sequence[Option]) -> list[Flip]:
-    """Of the first of `options` against the next on another system or degree, and of the best of each other
+    """Of the first of `options` against the next on another system or layout, and of the best of each other
     generation against the first; only what a band does not rule out."""
     if not options:
         return []
@@ -261,7 +261,8 @@ def _flip(goal: Goal, option: Option, factor: float, then: str, *, above: bool, 
 
 
 def _alike(one: Option, other: Option) -> bool:
-    return (one.system, one.layout.tp, one.layout.pp) == (other.system, other.layout.tp, other.layout.pp)
+    """Batches of one layout, which a measurement of one moves together."""
+    return (one.system, one.layout) == (other.system, other.layout)
 
 
 def _elsewhere(registry: Registry, options: Sequence[Option]) -> Iterator[Option]:

@@ -37,35 +37,44 @@ MOST = 4096
 
 TILES = (4, 32)
 """Time jumps where one sequence more begins another tile of a kernel: multiples of these are looked at."""
+RUNGS = 6
+"""Powers of two below the most that are looked at for the least cost; on fewer, weights are hardly shared."""
+
+
+def rungs(most: int) -> list[int]:
+    """Powers of two below `most`, the largest first."""
+    return [1 << power for power in reversed(range((most - 1).bit_length()))]
 
 
 def largest(share: Callable[[int], float], low: int, high: int) -> int:
     """The largest number from `low`, which keeps it, to `high` whose `share` of a limit is at most 1.
 
-    The share grows with the number. Where it does so evenly a few are looked at; never more than twice as
-    many as by halving."""
+    The share grows with the number, but for humps that no rung lies on. Where it grows evenly a few are
+    looked at; never more than thrice as many as by halving."""
     least, most = share(low), share(high)
     if most <= 1:
         return high
-    halve = False
+    halve, below = False, [rung for rung in rungs(high) if rung > low]
     while high - low > 1:
         middle = (low + high) // 2
-        if not halve and most - least > 0 and most < float("inf"):
+        if below:
+            middle = below.pop(0)
+        elif not halve and most - least > 0 and most < float("inf"):
             middle = low + int((1 - least) / (most - least) * (high - low))
         middle = min(max(middle, low + 1), high - 1)
         now, halve = share(middle), not halve
         if now <= 1:
-            low, least = middle, now
+            low, least, below = middle, now, []
         else:
             high, most = middle, now
     return low
 
 
 def least_cost(cost: Callable[[int], float], among: Iterable[int], most: int) -> int:
-    """The number up to `most` of least cost: itself, of `among`, of multiples of a tile, and up to a jump.
+    """The number up to `most` of least cost: itself, a rung, of `among`, a multiple of a tile, up to a jump.
 
     The cost falls with the number, but for jumps; it is infinite of what keeps no limit."""
-    tries = sorted({most, *among, *(most - most % tile for tile in TILES)})
+    tries = sorted({most, *rungs(most)[:RUNGS], *among, *(most - most % tile for tile in TILES)})
     tries = [each for each in tries if 0 < each <= most]
     best = min(reversed(tries), key=cost)
     above = next((each for each in tries if each > best), best)

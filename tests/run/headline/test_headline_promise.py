@@ -63,7 +63,7 @@ class TestPromise:
             lambda each: each.judgement is not None,
         )
         assert "100.4 %, the figure is low: the clocks allow more)" in said(of(run, "product", "trn2")).text
-        assert "100.4 %, the figure is low: no clock bounds it)" in said(of(run, "stream", "trn2")).text
+        assert "100.4 %, above it: no clock bounds it)" in said(of(run, "stream", "trn2")).text
 
 
 class TestRest:

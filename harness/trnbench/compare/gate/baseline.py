@@ -156,11 +156,22 @@ def _is_default(value: Any, field: msgspec.structs.FieldInfo) -> bool:
     return field.default_factory is not msgspec.NODEFAULT and value == field.default_factory()
 
 
+def check_unedited(run: Run) -> None:
+    """Raise `UsageError` for a run of whose figures nobody knows who made them."""
+    if run.edited:
+        raise UsageError(
+            f"run {run.id} was edited by hand: a gate neither judges it nor judges by it",
+            cause="its digest belongs to another content; it was imported with --anyway",
+            try_="the same command again, as a new run; or compare, which takes both as they are",
+        )
+
+
 def accepted(run: Run, path: Path, *, why: str, by: str = "", force: bool = False) -> Baseline:
     """The baseline that `path` is to hold: what a gate needs of the run, and this
     after what was accepted there before.
 
-    Raises `UsageError` for a run that has not ended, and for a file that is no baseline unless `force`.
+    Raises `UsageError` for a run that has not ended or was edited, and for a file that is no baseline
+    unless `force`.
     """
     if run.cut_short:
         raise UsageError(
@@ -168,6 +179,7 @@ def accepted(run: Run, path: Path, *, why: str, by: str = "", force: bool = Fals
             cause="cases are missing from it",
             try_=f"trnbench resume {run.id}",
         )
+    check_unedited(run)
     if not run.digest:
         raise UsageError(
             f"run {run.id} cannot be a baseline: it has no digest, by which an edit would show",

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from trnbench.case_key import CaseKey
 from trnbench.compare.change import Change, Comparison, interval_text, side_of
 from trnbench.compare.comparison import CONFIDENCE, THRESHOLD, compared, distance
+from trnbench.compare.gate.baseline import check_unedited
 from trnbench.compare.gate.rule import Direction, Finding, Gated, Outcome, Rule, finding_of, in_order, rule_of
 from trnbench.facts.units import percent, signed_percent
 from trnbench.results.measurement import BAD, Measurement, Status, Verdict
@@ -33,8 +34,10 @@ def judged(
     """What of `run` is not good enough beside `against`.
 
     Of each case the first of `rules` that fits counts, and the usual one where none does. Raises what
-    `compared` raises.
+    `compared` raises, and `UsageError` for a run that was edited.
     """
+    for side in (against, run):
+        check_unedited(side)
     comparison = compared(against, run, threshold=None, across=across, keyword=keyword)
     gate = _Gate(run, against, rules, comparison)
     findings = [

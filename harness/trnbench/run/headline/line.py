@@ -12,6 +12,7 @@ from trnbench.record import Record
 from trnbench.results.fidelity import OwnProduct
 from trnbench.results.measurement import BestPublished, Grade, Judgement, Measurement
 from trnbench.results.run import Run
+from trnbench.run.guard import TOLERANCE
 
 CALLED = {
     "gemm": "product",
@@ -148,6 +149,13 @@ class Line(Record, kw_only=True):
     def called(self) -> str:
         """`bf16 product`: the type and what the kernel does, in words."""
         return " ".join(filter(None, (self.dtype, CALLED.get(self.kernel, self.kernel))))
+
+    @property
+    def beyond(self) -> str:
+        """What it means to be above the promise; "" of what is not."""
+        if self.of is None or self.of.fraction <= 1.0 + TOLERANCE:
+            return ""
+        return "no clock bounds it" if self.clock is None else "the document's figure is low"
 
 
 UNSTATED = "one direction or both is not stated"

@@ -89,9 +89,11 @@ def _since(line: Line) -> str:
     if line.of is None:
         return ""
     words = ""
-    if line.of.fraction > 1 and not at_clock(line):
-        allowed = "no clock bounds it" if line.clock is None else "the clocks allow more"
-        words += f", the figure is low: {allowed}"
+    if line.beyond and not at_clock(line):
+        unbounded = line.clock is None
+        words += (
+            ", above it: no clock bounds it" if unbounded else ", the figure is low: the clocks allow more"
+        )
     if line.since is not None:
         newer = line.since
         words += f"; since {_bare(newer.value, line)}, {_document(newer)}: {percent(newer.fraction)}"
@@ -342,8 +344,8 @@ def _most(line: Line) -> str:
     """`waiting for operands takes most of the rest`; "" where nothing is known."""
     if line.of is None:
         return ""
-    if line.of.fraction > 1:
-        return "the document's figure is low"
+    if line.beyond:
+        return line.beyond
     if at_clock(line):
         return "its clock allows no more"
     if line.rest:

@@ -184,9 +184,9 @@ def _others(subject: Subject, generation: Generation, metric: str) -> list[tuple
 MEMORIES = ("hbm", "sbuf", "psum", "host")
 """Of which a footprint speaks; on-chip ones are those with a metric of their own, `…_capacity`."""
 
-ASKS = ("dtype", "instruction", "link", "hosts", "devices", "cores", "memory", "feature")
+ASKS = ("dtype", "instruction", "link", "hosts", "devices", "cores", "ranks", "memory", "feature")
 
-COUNTED = ("hosts", "devices", "cores")
+COUNTED = ("hosts", "devices", "cores", "ranks")
 """Of which so many are needed."""
 
 
