@@ -321,6 +321,15 @@ def test_documents_bound_what_nki_run_expects_as_they_do_of_a_run(
     assert expected[0] == pytest.approx(judged) if by_judged else expected[0] > 1.1 * judged
 
 
+@pytest.mark.parametrize("kernel", ["gemm", "gemm_shared"])
+def test_programs_that_share_a_problem_are_bound_by_one(kernel: str) -> None:
+    words = ("-i", TRN2, "--arg", "size=2048", "--arg", "dtype=bf16", "--grid", "8")
+    told, other = (listed("nki", "run", name, *words) for name in (kernel, "gemm_shared"))
+    assert told["latency_s"] == other["latency_s"]
+    assert told["expected_s"] == pytest.approx(other["expected_s"])
+    assert told["expected_s"][0] < 0.9 * told["latency_s"]
+
+
 def test_run_and_fabric_run_agree() -> None:
     case = run_case("all_reduce", "size=64M", scope="instance")
     nearest = case.evidence.nearest

@@ -67,9 +67,18 @@ def test_a_row_takes_from_another_what_it_does_not_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('primary = "rate"', 'primary = "speed"', "KeyError: 'speed'"),
-        ('"core instance"', '"engine room"', "ValueError: 'room' is not a valid Scope"),
-        ("about elements", "abuot elements", "TypeError: Unexpected keyword argument 'abuot'"),
+        ('primary = "rate"', 'primary = "speed"', "primary 'speed' is no entry of [metrics]: rate"),
+        ("[metrics.rate]", "[rates.rate]", "primary 'rate' is no entry of [metrics]: it has none"),
+        ('"core instance"', '"engine room"', "'room' is not a valid Scope"),
+        ("about elements", "abuot elements", "Unexpected keyword argument 'abuot'"),
+        ('title = "Copy"', "", "Missing required argument 'title'"),
+        ('tags = "memory copy"', "", "it says no 'tags'"),
+        (
+            'work.bytes = { hbm = "moved * cores", sbuf = "0" }',
+            'work.hbm_bytes = "moved"',
+            "work counts no hbm_bytes, but flops, engine_flops, bytes, link_bytes, network_bytes, elements, "
+            "instructions, tokens, formula",
+        ),
     ],
 )
 def test_a_row_that_makes_no_kernel_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -101,7 +101,8 @@ def test_a_run_that_was_edited_is_refused_unless_anyway(run: Run, tmp_path: Path
     kept = stored()
     assert (kept.measurements[0].time_s, kept.notes[-1]) == (1e-9, EDITED)
     assert f"note: {EDITED}" in invoke("runs", "show", "latest").stderr
-    for words in (["gate", "latest", "--against", "latest"], ["gate", "accept", "--why", "as it is"]):
+    assert invoke("run", "--no-report").exit_code == 1
+    for words in (["gate", "latest", "--against", run.id], ["gate", "accept", run.id, "--why", "as it is"]):
         assert refusal(invoke(*words)).startswith(f"error: run {run.id} was edited by hand: a gate neither ")
     checked = invoke("store", "check", "--format", "json")
     assert checked.exit_code == 1

@@ -113,15 +113,19 @@ def _work(planned: Plan) -> Iterable[Row]:
 
 
 def _peaks(planned: Plan, policy: PeakPolicy) -> Iterable[Row]:
-    peaks, seen = CasePeaks(policy, alternatives=False), set()
+    peaks, asked, told = CasePeaks(policy, alternatives=False), set(), set()
     for case in planned.cases:
         key = (case.key.instance, case.key.scope, case.key.dtype)
-        if key in seen:
+        if key in asked:
             continue
-        seen.add(key)
+        asked.add(key)
         choice = peaks.of(case, planned.systems[case.key.instance])
-        if choice is not None:
-            yield _peak(case, choice, planned.systems[case.key.instance])
+        if choice is None:
+            continue
+        row = _peak(case, choice, planned.systems[case.key.instance])
+        if (figure := tuple(row.values())) not in told:  # a bandwidth is the same of all types
+            told.add(figure)
+            yield row
 
 
 def _peak(case: Case, choice: PeakChoice, system: System) -> Row:

@@ -68,8 +68,10 @@ def read_kernels(path: Path, module: str) -> Iterator[Kernel | Variant]:
             row = rows[name] = {**base, **entry, **merged}
             yield _kernel(row, tables.get("metrics", {}), module)
         except (KeyError, TypeError, ValueError) as error:
+            lacks = isinstance(error, KeyError)
+            why = f"it says no {error}" if lacks else str(error)
             raise FactError(
-                f"kernel {name!r} of {path.name} cannot be made: {type(error).__name__}: {error}",
+                f"kernel {name!r} of {path.name} cannot be made: {why}",
                 cause="a key is missing, misspelt, or of another type",
                 try_="compare with the rows of a generation",
             ) from None
@@ -89,9 +91,9 @@ def _kernel(row: Row, metrics: Mapping[str, Row], module: str) -> Kernel:
         scopes=_scopes(row["scopes"]),
         default_scopes=_scopes(row.get("default_scopes", "")),
         spread=Spread(row.get("spread", "cores")),
-        primary=_metric(metrics[row["primary"]], formulas),
+        primary=_metric(metrics, row["primary"], formulas),
         primary_at={
-            Scope(scope): _metric(metrics[name], formulas)
+            Scope(scope): _metric(metrics, name, formulas)
             for scope, name in row.get("primary_at", {}).items()
         },
         zipped=tuple(map(tuple, row.get("zipped", ()))),
@@ -140,8 +142,10 @@ def _scopes(words: str) -> tuple[Scope, ...]:
     return tuple(map(Scope, words.split()))
 
 
-def _metric(row: Row, formulas: Formulas) -> PrimaryMetric:
-    typed: dict[str, Any] = dict(row)
+def _metric(metrics: Mapping[str, Row], name: str, formulas: Formulas) -> PrimaryMetric:
+    if name not in metrics:
+        raise ValueError(f"primary {name!r} is no entry of [metrics]: {', '.join(metrics) or 'it has none'}")
+    typed: dict[str, Any] = dict(metrics[name])
     for key, kind in (("direction", Direction), ("scope", Scope), ("peak_factor", formulas.factor)):
         if key in typed:
             typed[key] = kind(typed[key])
@@ -212,6 +216,9 @@ class Formulas:
         texts = row["formula"]
         plain = [key for key, entry in row.items() if key != "formula" and not isinstance(entry, dict)]
         tables = [key for key, entry in row.items() if isinstance(entry, dict)]
+        if strange := row.keys() - {*Work.__struct_fields__}:
+            counts = ", ".join(Work.__struct_fields__)
+            raise ValueError(f"work counts no {', '.join(sorted(strange))}, but {counts}")
 
         def work(point: Point, extent: Extent) -> Work:
             names = self.names(point, extent)
