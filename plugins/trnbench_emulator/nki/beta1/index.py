@@ -112,6 +112,24 @@ def box_of(mask: Any, shape: Sizes) -> Box | None:
     return None if any(low >= high for low, high in sides) else tuple(sides)
 
 
+def turned(mask: Any) -> Any:
+    """The mask of a tile for its transpose."""
+    return Mask(tuple(condition.T for condition in mask.conditions)) if isinstance(mask, Mask) else mask
+
+
+def mask_of(box: Box, shape: Sizes) -> Mask:
+    """The mask that leaves this part of a tile of this shape."""
+    rank = len(shape)
+    one = [tuple(int(dim == at) for dim in range(rank)) for at in range(rank)]
+    conditions = []
+    for at, ((low, high), size) in enumerate(zip(box, shape, strict=True)):
+        if (low, high) != (0, size):
+            sizes = (*(1,) * at, size, *(1,) * (rank - at - 1))
+            conditions.append(Grid(-low, one[at], sizes))
+            conditions.append(Grid(high - 1, tuple(-each for each in one[at]), sizes))
+    return Mask(tuple(conditions))
+
+
 def of_partitions(mask: Any, rank: int) -> Any:
     """What a mask of an operand of this rank says of a result that has its partitions and other columns."""
     if not isinstance(mask, Mask):

@@ -11,12 +11,14 @@ from trnbench.errors import KernelError
 from trnbench.record import Record
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.grid import jit
-from trnbench_emulator.nki.beta1.tile import Tile
+from trnbench_emulator.nki.beta1.tile import CALLS, Tile
+from trnbench_emulator.nki.dtype import dtype_of
 from trnbench_emulator.nki.jit import SIMULATION, Kernel
 from trnbench_emulator.nki.language import no_reorder as no_reorder
 from trnbench_emulator.nki.memory import Buffer
 from trnbench_emulator.nki.recording import STATE
 from trnbench_emulator.nki.simulation import as_array
+from trnbench_emulator.nki.trace import TensorSpec
 
 FILES = ("save_neff_name", "save_trace_name")
 
@@ -71,9 +73,9 @@ class TimedKernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         assert SIMULATION.timed is not None
-        function = self.kernel.function
-        values = self.kernel(*args, **kwargs)
-        bound = inspect.signature(function).bind(*args, **kwargs).arguments
+        bound = inspect.signature(self.kernel.function).bind(*args, **kwargs).arguments
+        shapes = any(isinstance(value, TensorSpec) for value in bound.values())
+        values = None if shapes else self.kernel(*args, **kwargs)
         run = SIMULATION.timed(self.kernel, {name: as_array(value) for name, value in bound.items()})
         self.benchmark_result = BenchmarkResult(run)
         self._write_files(run)
@@ -93,6 +95,7 @@ def _grade(run: Any) -> str:
     return f"emulated, model {run.evidence.version}"
 
 
+CALLS["spec"] = lambda shape, dtype: TensorSpec(tuple(shape), dtype_of(dtype).name)
 tensor = mutable_tensor = Tile
 mutable = "mutable"
 """`tensor[mutable]` annotates what a kernel writes to."""

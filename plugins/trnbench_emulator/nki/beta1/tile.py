@@ -77,8 +77,10 @@ class Tile(Arithmetic, View, eq=False):
 
     # Views --------------------------------------------------------------------------------------
 
-    def __class_getitem__(cls, _: Any) -> type[Tile]:
-        """`tensor[mutable]`, an annotation."""
+    def __class_getitem__(cls, asked: Any) -> Any:
+        """`tensor[mutable]`, an annotation; `tensor[[250, 512], nl.float32]`, an argument without values."""
+        if isinstance(asked, tuple) and len(asked) == 2 and isinstance(asked[0], (list, tuple)):
+            return CALLS["spec"](asked[0], asked[1])
         return cls
 
     def reshape(self, *shape: Any, **named: Any) -> Tile:
@@ -115,11 +117,23 @@ class Tile(Arithmetic, View, eq=False):
         return view
 
     def view(self, dtype: Any) -> Tile:
-        """The same bytes as another type of the same size."""
+        """The same bytes as another type; the last dimension grows or shrinks with its size."""
         kind = dtype_of(dtype)
-        if kind.size != self.dtype.size:
+        old, new = self.dtype.size, kind.size
+        if old == new:
+            return replace(self, dtype=kind)
+        moved = [step for step, of in zip(self.strides, self.kinds, strict=True) if of != BLOCK][:-1]
+        whole = all(each * old % new == 0 for each in (self.offset, self.shape[-1], *moved))
+        alone = self.kinds[-1] == FREE and (self.strides[-1] == 1 or self.shape[-1] == 1)
+        if not whole or not alone or self.over or self.rows is not None:
             raise KernelError(f"view: {self!r} cannot be read as {kind} ({site.here()})")
-        return replace(self, dtype=kind)
+        strides = tuple(
+            step if of == BLOCK else step * old // new
+            for step, of in zip(self.strides[:-1], self.kinds[:-1], strict=True)
+        )
+        sizes = (*self.shape[:-1], self.shape[-1] * old // new)
+        offset = self.offset * old // new
+        return replace(self, dtype=kind, shape=sizes, strides=(*strides, 1), offset=offset)
 
     def astype(self, dtype: Any) -> Tile:
         copied: Tile = CALLS["copy"](self, dtype=dtype)

@@ -26,7 +26,8 @@ BLOCK, PARTITION, FREE = "block", "partition", "free"
 class View(msgspec.Struct, eq=False):
     """Sizes and strides as its user sees them. `kinds` tells blocks, partition and free dimensions apart,
     `over` holds where an index may leave the tensor: a mask has to keep it inside. `rows` is a tile of
-    indices that are read at run time, with the step and the number of what they count.
+    indices that are read at run time, with the step and the number of what they count. `within` is the mask
+    of an operand of a product, `tile[mask]`.
     """
 
     root: Root
@@ -38,6 +39,7 @@ class View(msgspec.Struct, eq=False):
     offset: int = 0
     over: tuple[tuple[Grid, int], ...] = ()
     rows: tuple[View, int, int] | None = None
+    within: Any = None
 
     __bool__ = as_condition
 
@@ -69,6 +71,12 @@ class View(msgspec.Struct, eq=False):
 
     def __getitem__(self, index: Any) -> Self:
         """The part that `index` picks. What leaves the tensor is noted: a mask may keep it inside."""
+        if index.__class__ is not tuple and isinstance(index, (Mask, bool)):  # a masked operand
+            if index is True:
+                return self
+            return replace(self, within=index if self.within is None else self.within & index)
+        if self.within is not None:
+            raise _wrong(self, "a masked operand is indexed")
         if (part := self._sliced(index)) is not None:
             return part
         asked = _asked(self, index)
@@ -83,6 +91,8 @@ class View(msgspec.Struct, eq=False):
                 cause="Beta 1 takes slices or indices made of nl.arange, not both",
                 try_="nl.arange in each dimension: nl.arange(128)[:, None], nl.arange(512)[None, :]",
             )
+        if named == 2 and len(self.shape) == 1 and self.on_chip:  # its free dimension, of size 1
+            return self.like((*self.shape, 1), (*self.strides, 0), (*self.kinds, FREE))[index]
         if named > len(self.shape):
             raise _wrong(self, f"{named} indices for {len(self.shape)} dimensions")
         common: Sizes = ()
@@ -92,7 +102,7 @@ class View(msgspec.Struct, eq=False):
                 entries[axis], rows = _read_at_run_time(self, entry, axis, rows)
             if isinstance(entries[axis], Grid):
                 common = broadcast(common, entries[axis].shape)
-        layout = _Layout(self, common)
+        layout = _Layout(self, common, alone=not isinstance(index, tuple))
         for entry in entries:
             layout.add(entry)
         laid_out: Self = layout.view(rows)
@@ -146,6 +156,12 @@ class View(msgspec.Struct, eq=False):
         Raises `KernelError` where the mask leaves nothing, the tile spans blocks, or an index leaves the
         tensor.
         """
+        if self.within is not None:
+            raise KernelError(
+                f"{self!r} is masked, and this call takes no masked operand ({site.here()})",
+                cause="only nl.matmul and nisa.nc_matmul do",
+                try_="mask= of the call",
+            )
         whole = mask is None or mask is True or (isinstance(mask, Mask) and mask.whole)
         if whole and not self.over and self.rows is None:
             root = self.root
@@ -214,11 +230,13 @@ class _Layout:
     """The layout of a part of a tile, from one entry of an index after the other.
 
     `common`: the shape of all indices made of counters; `begin`: its first dimension among those of the part.
+    `alone`: the index is no tuple, as those of an iteration.
     """
 
-    def __init__(self, tile: View, common: Sizes) -> None:
+    def __init__(self, tile: View, common: Sizes, *, alone: bool) -> None:
         self.tile = tile
         self.common = common
+        self.alone = alone
         self.shape: list[int] = []
         self.strides: list[int] = []
         self.kinds: list[str] = []
@@ -248,7 +266,9 @@ class _Layout:
                     cause="numbers, slices, nl.ds, nl.arange, nl.mgrid and tiles of indices are emulated",
                 )
             move = number + size if number < 0 else number
-            if not 0 <= move < size:
+            if move >= size and not self.alone:  # a mask may leave nothing of it: x[i + 1, …], mask=i + 1 < n
+                self.checks.append((Grid(move, (), ()), size, 0))
+            elif not 0 <= move < size:
                 raise _wrong(tile, f"index {entry} is outside a dimension of size {size}")
         if kind == BLOCK:
             self.block += move * stride

@@ -9,7 +9,16 @@ from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa as today
 from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import Grid, Mask, broadcast, leaves_nothing, of_partitions, whole
+from trnbench_emulator.nki.beta1.index import (
+    Grid,
+    Mask,
+    box_of,
+    broadcast,
+    leaves_nothing,
+    mask_of,
+    of_partitions,
+    whole,
+)
 from trnbench_emulator.nki.beta1.operation import broadcast_to, in_sbuf, of_one_rank
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.constraints import dimensions, word
@@ -65,7 +74,15 @@ def returning(
     return call
 
 
-range_select = returning("range_select", "on_true_tile comp_op0 comp_op1 bound0 bound1", "on_true_tile")
+_range_select = returning("range_select", "on_true_tile comp_op0 comp_op1 bound0 bound1", "on_true_tile")
+
+
+def range_select(*args: Any, mask: Any = None, range_start: Any = 0, **named: Any) -> Any:
+    """A mask leaves a part of the tile, whose columns stay the tile's."""
+    tile = named.get("on_true_tile", args[0] if args else None)
+    if isinstance(tile, Tile) and len(tile.shape) == 2 and (box := box_of(mask, tile.shape)) is not None:
+        range_start = range_start + box[1][0]
+    return _range_select(*args, mask=mask, range_start=range_start, **named)
 
 
 select_reduce = returning("select_reduce", "predicate on_true on_false", "on_true")
@@ -208,7 +225,10 @@ def tensor_reduce(
 def tensor_partition_reduce(op: Any, data: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
 
     def issue(dst: Tile) -> None:
-        today.tensor_partition_reduce(dst.operand(), op, data.operand(mask))
+        if not leaves_nothing(mask, data.shape):
+            box = box_of(mask, data.shape) or ()
+            into = mask_of(((0, 1), *box[1:]), (1, *data.shape[1:]))
+            today.tensor_partition_reduce(dst.operand(into), op, data.operand(mask))
 
     return later((1, *data.shape[1:]), dtype or data.dtype, issue)
 
@@ -217,10 +237,13 @@ def iota(expr: Grid | int, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
     """The values of an index, such as nl.arange(128)[:, None] * 512, or of a loop's or a program's number."""
     number = None if isinstance(expr, Grid) else whole(expr)
     index: Any = expr if number is None else Grid(number, (0, 0), (1, 1))
-    pattern, step = _pattern(index, "iota")
+    _pattern(index, "iota")
 
     def issue(dst: Tile) -> None:
-        today.iota(dst.operand(mask), pattern, index.const, step)
+        part = _inside(index, mask)
+        if part is not None:
+            pattern, step = _pattern(part, "iota")
+            today.iota(dst.operand(mask), pattern, part.const, step)
 
     return later(index.shape, dtype, issue)
 
@@ -240,6 +263,8 @@ def affine_select(
         )
 
     def issue(dst: Tile) -> None:
+        if leaves_nothing(mask, shape):
+            return
         if not isinstance(pred, Mask) or not pred.conditions:
             if pred:
                 today.tensor_copy(dst.operand(mask), on_true_tile.operand(mask), engine=gpsimd_engine)
@@ -247,13 +272,23 @@ def affine_select(
                 today.memset(dst.operand(mask), on_false_value, engine=gpsimd_engine)
             return
         expr = pred.conditions[0].widened(len(shape))
-        pattern, step = _pattern(Grid(expr.const, expr.coefficients, shape), "affine_select")
+        part = _inside(Grid(expr.const, expr.coefficients, shape), mask)
+        pattern, step = _pattern(part, "affine_select")
         today.affine_select(
             dst.operand(mask), pattern, step, on_true_tile.operand(mask), on_false_value,
-            cmp_op=FUNCTIONS["equal" if equality else "greater_equal"], offset=expr.const,
+            cmp_op=FUNCTIONS["equal" if equality else "greater_equal"], offset=part.const,
         )  # fmt: skip
 
     return later(shape, dtype or on_true_tile.dtype, issue)
+
+
+def _inside(index: Any, mask: Any) -> Any:
+    """What of an index a mask leaves; None where that is nothing."""
+    box = box_of(mask, index.shape)
+    if box is None:
+        return None
+    moved = sum(step * low for step, (low, _) in zip(index.coefficients, box, strict=True))
+    return Grid(index.const + moved, index.coefficients, tuple(high - low for low, high in box))
 
 
 def _pattern(expr: Any, call: str) -> tuple[list[list[int]], int]:

@@ -8,13 +8,17 @@ from functools import partial
 from math import prod
 from typing import Any
 
+from msgspec.structs import replace
+
+from trnbench.errors import KernelError
 from trnbench_emulator.nki import isa as today
+from trnbench_emulator.nki import site
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import Mask, leaves_nothing, of_partitions
+from trnbench_emulator.nki.beta1.index import Box, box_of, leaves_nothing, mask_of, of_partitions, turned
 from trnbench_emulator.nki.beta1.operation import in_sbuf
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.constraints import word
-from trnbench_emulator.nki.dtype import DTYPES, dtype_of
+from trnbench_emulator.nki.dtype import DTYPES, Sizes, dtype_of
 from trnbench_emulator.nki.isa.constants import (
     unknown_engine,
 )
@@ -41,6 +45,9 @@ def nc_matmul(
 ) -> Tile:
     """stationaryᵀ · moving into PSUM; `tile[…] += nc_matmul(…)` adds to what PSUM holds."""
     settle()
+    inner = stationary.within, moving.within
+    if inner != (None, None):
+        stationary, moving = replace(stationary, within=None), replace(moving, within=None)
     summed = of_partitions(mask, len(moving.shape))  # a mask of columns is one of the moving operand's
     stationary, moving = in_sbuf(stationary, summed), in_sbuf(moving, mask)
     mode = word(perf_mode)
@@ -53,8 +60,24 @@ def nc_matmul(
     def issue(dst: Tile, accumulate: bool | None = False) -> None:
         if leaves_nothing(mask, moving.shape) or leaves_nothing(summed, stationary.shape):
             return
+        masks = mask, summed, mask
+        if inner != (None, None):
+            boxes = _boxes(stationary.shape, _both(summed, inner[0]), moving.shape, _both(mask, inner[1]))
+            if boxes is None:
+                return
+            of_left, of_right = boxes
+            if len(of_left) != 2 or len(dst.shape) != len(of_right):
+                raise KernelError(
+                    f"nc_matmul: masked operands {stationary!r} and {moving!r} into {dst!r} ({site.here()})",
+                    try_="a stationary operand of two dimensions, and a result of as many as the moving one",
+                )
+            masks = (
+                mask_of((of_left[1], *of_right[1:]), dst.shape),
+                mask_of(of_left, stationary.shape),
+                mask_of(of_right, moving.shape),
+            )
         today.nc_matmul(
-            dst.operand(mask), stationary.operand(summed), moving.operand(mask),
+            dst.operand(masks[0]), stationary.operand(masks[1]), moving.operand(masks[2]),
             is_transpose=is_transpose, accumulate=accumulate,
             tile_position=tuple(tile_position), tile_size=tuple(tile_size),
             perf_mode=perf_mode,
@@ -63,6 +86,22 @@ def nc_matmul(
     return later(
         (m, *free), kind, issue, buffer=Buffer.PSUM, into=(Buffer.PSUM,), adds=partial(issue, accumulate=None)
     )
+
+
+def _both(mask: Any, other: Any) -> Any:
+    return mask if other is None else other if mask is None else mask & other
+
+
+def _boxes(left: Sizes, of_left: Any, right: Sizes, of_right: Any) -> tuple[Box, Box] | None:
+    """What masks leave of both operands of a product: the same partitions of each."""
+    boxes = box_of(of_left, left), box_of(of_right, right)
+    if boxes[0] is None or boxes[1] is None:
+        return None
+    (low, high), (least, most) = boxes[0][0], boxes[1][0]
+    shared = max(low, least), min(high, most)
+    if shared[0] >= shared[1]:
+        return None
+    return (shared, *boxes[0][1:]), (shared, *boxes[1][1:])
 
 
 def nc_transpose(
@@ -76,16 +115,10 @@ def nc_transpose(
     free = prod(data.shape[1:])
 
     def issue(dst: Tile) -> None:
-        source = data.operand(mask)
-        today.nc_transpose(dst.operand(_turned(mask)), source, engine=engine)
+        if not leaves_nothing(mask, data.shape):
+            source = data.operand(mask)
+            today.nc_transpose(dst.operand(turned(mask)), source, engine=engine)
 
     same_type = dtype is None or dtype_of(dtype) is data.dtype or current().machine.nc_version < 3
     kind = data.dtype if dtype is None or not same_type else dtype_of(dtype)
     return later((free, data.shape[0]), kind, issue, buffer=buffer, into=(buffer,), exact=True)
-
-
-def _turned(mask: Any) -> Any:
-    """The mask of a tile for its transpose."""
-    if not isinstance(mask, Mask):
-        return mask
-    return Mask(tuple(condition.T for condition in mask.conditions))

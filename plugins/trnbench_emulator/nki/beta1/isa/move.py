@@ -8,7 +8,7 @@ from typing import Any
 
 from trnbench_emulator.nki import isa as today
 from trnbench_emulator.nki.beta1.deferral import settle
-from trnbench_emulator.nki.beta1.index import leaves_nothing
+from trnbench_emulator.nki.beta1.index import leaves_nothing, turned
 from trnbench_emulator.nki.beta1.root import shaped
 from trnbench_emulator.nki.beta1.tile import Tile, later
 from trnbench_emulator.nki.constraints import word
@@ -80,7 +80,9 @@ def dma_transpose(src: Tile, *, axes: Any = None, mask: Any = None, dtype: Any =
     shape = src.shape[::-1] if len(src.shape) != 4 else tuple(src.shape[axis] for axis in (3, 1, 2, 0))
 
     def issue(dst: Tile) -> None:
-        today.dma_transpose(dst.operand(), src.operand(mask), axes)
+        if not leaves_nothing(mask, src.shape):
+            into = dst.operand(turned(mask)) if len(src.shape) == 2 else dst.operand()
+            today.dma_transpose(into, src.operand(mask), axes)
 
     return later(shape, src.dtype, issue, into=(Buffer.SBUF,), exact=True)
 
@@ -89,10 +91,14 @@ def tensor_copy_predicated(
     *, src: Any, dst: Tile, predicate: Tile, mask: Any = None, reverse_pred: bool = False, **_: Any
 ) -> None:
     settle()
+    if leaves_nothing(mask, dst.shape):
+        return
     value = src.operand(mask) if isinstance(src, Tile) else src
     today.tensor_copy_predicated(dst.operand(mask), value, predicate.operand(mask), reverse_pred)
 
 
 def nc_stream_shuffle(src: Tile, dst: Tile, shuffle_mask: Any, *, mask: Any = None, **_: Any) -> None:
     settle()
+    if leaves_nothing(mask, dst.shape):
+        return
     today.nc_stream_shuffle(dst.operand(mask), src.operand(mask), shuffle_mask)

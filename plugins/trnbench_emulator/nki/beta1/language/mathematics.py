@@ -86,6 +86,13 @@ def transpose(x: Tile, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile
 def matmul(x: Tile, y: Tile, *, transpose_x: bool = False, mask: Any = None, **_: Any) -> Tile:
     """x @ y, or xᵀ @ y, into PSUM; x is turned by the tensor engine first unless it is already."""
     settle()
+    if x.within is not None or y.within is not None:
+        if not transpose_x:
+            raise KernelError(
+                f"nl.matmul: a masked operand is turned first ({site.here()})",
+                try_="transpose_x=True, with x turned already",
+            )
+        return nc_matmul(x, y, mask=mask)
     x, y = in_sbuf(x), in_sbuf(y)
     if not transpose_x:
         turned = today.transpose(x.operand(mask))

@@ -12,7 +12,7 @@ from trnbench_emulator.nki import isa, site
 from trnbench_emulator.nki import language as today
 from trnbench_emulator.nki.beta1.deferral import line_of, settle
 from trnbench_emulator.nki.beta1.grid import LAUNCH
-from trnbench_emulator.nki.beta1.index import leaves_nothing
+from trnbench_emulator.nki.beta1.index import box_of, leaves_nothing, turned
 from trnbench_emulator.nki.beta1.operation import broadcast_to, copy, in_sbuf
 from trnbench_emulator.nki.beta1.root import Root, shaped
 from trnbench_emulator.nki.beta1.tile import Tile, later
@@ -85,11 +85,8 @@ def shared_constant(constant: Any, dtype: Any = None, **_: Any) -> Tile:
 
 
 def shared_identity_matrix(n: int, dtype: Any = DTYPES["uint8"], **_: Any) -> Tile:
-    settle()
-    return Tile.holding(today.shared_identity_matrix(n, dtype))
-
-
-# ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
+    """A constant in HBM, as `shared_constant` gives one: nl.load brings it in."""
+    return shared_constant(np.eye(n, dtype=np.float32), dtype)
 
 
 def load(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
@@ -109,7 +106,15 @@ def load(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
 
 def load_transpose2d(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     settle()
-    return Tile.holding(today.load_transpose2d(src.operand(mask), dtype))
+    if box_of(mask, src.shape) == box_of(None, src.shape):
+        return Tile.holding(today.load_transpose2d(src.operand(mask), dtype))
+
+    def issue(dst: Tile) -> None:
+        if not leaves_nothing(mask, src.shape):
+            part = Tile.holding(today.load_transpose2d(src.operand(mask), dtype))
+            isa.tensor_copy(dst.operand(turned(mask)), part.operand())
+
+    return later(src.shape[::-1], dtype or src.dtype, issue, into=(Buffer.SBUF,))
 
 
 def _source(value: Any, dst: Tile) -> Tile:
@@ -164,4 +169,13 @@ def device_print(print_prefix: str, x: Tile, **_: Any) -> None:
 
 def gather_flattened(data: Tile, indices: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     settle()
-    return Tile.holding(today.gather_flattened(data.operand(), indices.operand(), dtype=dtype))
+    sizes = indices.shape
+    if box_of(mask, sizes) == box_of(None, sizes):
+        return Tile.holding(today.gather_flattened(data.operand(), indices.operand(), dtype=dtype))
+
+    def issue(dst: Tile) -> None:
+        if not leaves_nothing(mask, sizes):
+            whole = Tile.holding(today.gather_flattened(data.operand(), indices.operand(), dtype=dtype))
+            isa.tensor_copy(dst.operand(mask), whole.operand(mask))
+
+    return later(sizes, dtype or data.dtype, issue, into=(Buffer.SBUF,))
