@@ -290,7 +290,9 @@ def checked_shape(shape: Any) -> Sizes:
         result = tuple(int(size.__index__()) for size in sizes)
     except (AttributeError, TypeError):
         raise KernelError(f"shape {shape!r} is not made of integers ({here()})") from None
-    if not result or any(size < 1 for size in result):
+    if not result:
+        raise KernelError(f"shape () has no dimension, of which the first is the partitions ({here()})")
+    if any(size < 1 for size in result):
         raise KernelError(f"shape {list(result)} has no elements ({here()})")
     return result
 
