@@ -158,7 +158,7 @@ class UnknownName(UsageError):
     ) -> None:
         from difflib import get_close_matches
 
-        known = list(known) if ordered else sorted(known)
+        known = list(known) if ordered else sorted({*known})
         near = get_close_matches(name, known, n=3, cutoff=0.5)
         listed = near or known[:12]
         nearest = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(listed)}"

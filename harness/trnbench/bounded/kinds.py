@@ -187,17 +187,19 @@ RETRIES = Number(
     1000,
     whole=True,
 )
-SEED = Number("seed", "a seed is a whole number", "1", 0, 2**64 - 1, whole=True)
+SEED = Number("seed", "a seed is a whole number from 0 to 2^64 − 1", "1", 0, 2**64 - 1, whole=True)
 
 RANKS = Number(
     "number of ranks", "it counts ranks of a collective, 0 where the file says", "64", 0, 2**20, whole=True
 )
 
 # What is kept of runs and of the model's errors.
-KEPT = Number("number of runs", "it counts the newest runs", "10", 0, COUNTED, whole=True)
+KEPT = Number("number of runs", "it counts the newest runs, from 0 on", "10", 0, COUNTED, whole=True)
 SAMPLE = Number("number of cases", "it counts cases", "10000", 1, COUNTED, whole=True, units=COUNTED_IN)
 DAYS = Number("age", "it is a number of days", "30", 0, 36_500)
-BROKEN = Number("number of points", "it counts published inequalities", "0", 0, COUNTED, whole=True)
+BROKEN = Number(
+    "number of points", "it counts published inequalities, from 0 on", "0", 0, COUNTED, whole=True
+)
 PERCENT = Number("percentage", "it is a number with % behind it", "3%", 0, 1_000_000, units={"%": 1})
 
 # Kernels of one's own.
@@ -255,7 +257,7 @@ MESSAGE = Number(
     "size", "a number with K, M or G behind it, which are powers of two", "64K", 0, 2**44, floored=True,
     units=POWERS_OF_TWO,
 )  # fmt: skip
-STEP_FACTOR = Number("factor", "it multiplies the size", "2", 1, 2**50)
+STEP_FACTOR = Number("factor", "it multiplies the size, by 1 or more", "2", 1, 2**50)
 RANK = Number("rank", "ranks are counted from 0", "0", 0, 2**31 - 1, whole=True)
 GROUP = Number("number of ranks", "it counts ranks", "8", 1, 2**31 - 1, whole=True, units=COUNTED_IN)
 OVERSUBSCRIPTION = Number(

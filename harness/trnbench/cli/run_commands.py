@@ -203,7 +203,7 @@ __getattr__ = commands(
             "runs output sample part force",
             {
                 "output": {
-                    "help": f"Where it goes; - for stdout.  [default: as the run had it, ./{REPORT} or "
+                    "help": f"Where it goes; - for stdout.  [default: ./{REPORT} of a default run, else "
                     f"./{_OF_A_SELECTION}]"
                 }
             },

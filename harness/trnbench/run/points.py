@@ -220,7 +220,10 @@ def _check_dtypes(dtypes: Sequence[str], kernels: Sequence[Kernel], option: str 
         )
     for dtype in dtypes:
         if not any(fnmatchcase(name, dtype) for name in dtypes_of_axes):
-            raise UnknownName("dtype", dtype, dtypes_of_axes, try_=f"{option}{min(dtypes_of_axes)}")
+            from difflib import get_close_matches
+
+            (near, *_) = (*get_close_matches(dtype, sorted(dtypes_of_axes), 1, 0.5), min(dtypes_of_axes))
+            raise UnknownName("dtype", dtype, dtypes_of_axes, try_=f"{option}{near}")
 
 
 Words: TypeAlias = frozenset[str]

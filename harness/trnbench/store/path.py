@@ -52,6 +52,12 @@ def store_path(given: str | Path | None = None) -> Path:
     path = Path(os.path.expanduser(chosen)) if chosen else default_path()
     if not path.name:
         raise folder_in_place(path)
+    if chosen and path.exists() and not path.is_file() and not path.is_dir():
+        raise StoreError(
+            f"cannot keep results at {path}: it is no file",
+            cause=f"--store or {ENVIRONMENT} names a device, a pipe or a socket",
+            try_="--store ./results.db",
+        )
     return path
 
 

@@ -28,6 +28,9 @@ _LOADED: dict[str, dict[str, Any]] = {
     "seed": {"help": "Of random values.  [default: 0]"},
 }
 _CORE = "The system whose core it runs on."
+_OF_FILES: dict[str, dict[str, Any]] = {
+    "arg": {"help": "An argument: x=128x512:bf16, x=random:128x512:bf16, x=@file.npy or n=3. Repeatable."}
+}
 _ON_CORE: dict[str, dict[str, Any]] = {"instance": {"many": False, "name": "instance", "help": _CORE}}
 _NKI = Branch(
     """Run an NKI kernel of your own, unchanged, on any generation.
@@ -91,7 +94,7 @@ _NKI = Branch(
             the two apart.
             """,
             f"own-kernels arg grid within memory gate instance quiet {TABLE}",
-            _ON_CORE,
+            {**_ON_CORE, **_OF_FILES},
         ),
         "tune": Leaf(
             "trnbench_emulator.commands.session.tune:tune",
@@ -105,6 +108,7 @@ _NKI = Branch(
             {
                 **_LOADED,
                 **_ON_CORE,
+                **_OF_FILES,
                 "own-kernel": {"metavar": "FILE.py::KERNEL"},
             },
             needs={"tolerance": "check"},

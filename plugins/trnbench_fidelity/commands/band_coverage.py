@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from trnbench.registry import Registry
 
 
-def refuse(options: Sequence[str]) -> None:
-    """Raises `UsageError` for options that speak of something else."""
+def refuse(options: Sequence[str], asked: str) -> None:
+    """Raises `UsageError` for options that speak of something else than bands, which `asked` asks for."""
     if options:
         raise UsageError(
-            f"validate coverage does not go with {', '.join(options)}",
-            cause="it judges bands by all published points, as the model is shipped",
+            f"{asked} does not go with {', '.join(options)}",
+            cause="bands are judged by all published points, as the model is shipped",
             try_="trnbench validate coverage --generation trn2",
         )
 

@@ -55,12 +55,14 @@ def validate(
         "--max-p90": p90s,
         "--max-broken": most_broken is not None,
     }
+    steps = WORKLOADS in families
     if what == "coverage" or minimum:
-        band_coverage.refuse([name for name, value in asked.items() if value])
+        other = [name for name, value in asked.items() if value]
+        other += [f"--family {WORKLOADS}"] if steps else []
+        band_coverage.refuse(other, f"validate {what}" if what == "coverage" else "--min-coverage")
         _check_names(registry, set(families) - set(validate_steps.TASKS), generations)
         least = band_coverage.minima(minimum)
         return band_coverage.show_coverage(state, families, generations, least, format)
-    steps = WORKLOADS in families
     _check_names(registry, () if steps else families, generations)
     if what == "same":
         return _own_products(
