@@ -80,7 +80,7 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
 def test_csv_is_one_row_for_each_case() -> None:
     head, row, _ = invoke("run", "--format", "csv").stdout.splitlines()
     assert head == (
-        "system,kernel,dtype,mode,scope,status,time_s,expected_low_s,expected_high_s,rate,unit,share,"
+        "system,kernel,dtype,mode,scope,status,time_s,expected_low_s,expected_high_s,rate,unit,metric,share,"
         "best_published,best_published_at,best_published_id,evidence,nearness,reason"
     )
     assert row.startswith("tiny.2,act,bf16,half,core,ok,0.0105")

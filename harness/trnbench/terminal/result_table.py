@@ -36,6 +36,7 @@ def row_of(result: Result) -> dict[str, object]:
         "expected_high_s": high,
         "rate": result.rate,
         "unit": result.unit,
+        "metric": result.metric,
         "share": result.share,
         "best_published": best.value if best else None,
         "best_published_at": best.at if best else "",
@@ -67,6 +68,8 @@ def show_results(results: Sequence[Result], format: str, choices: Collection[str
     elsewhere = any(result.best is not None and result.best.at for result in results)
     if elsewhere and PUBLISHED not in left_out:
         mention("(in parentheses: published at another size or number of ranks)")
+    if any(result.metric == "network_bytes_per_s" for result in results):
+        mention("(rate: what one host sends to others in a second; busbw: trnbench fabric run)")
     if any(result.time_s is not None for result in results):
         reasons = dict.fromkeys(
             result.reason for result in results if result.time_s is None and result.reason
@@ -195,6 +198,7 @@ def _result_of(run: Run, case: Measurement, rate: str) -> Result:
         band=band or expected_seconds(case),
         rate=metric.value if metric else None,
         unit=metric.unit if metric else "",
+        metric=metric.name if metric else "",
         share=judged.fraction if judged else None,
         best=best if best is not None and metric is not None and best.metric == metric.name else None,
         letter=case.evidence.grade.letter if case.time_s is not None else "",

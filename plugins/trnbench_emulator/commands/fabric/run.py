@@ -158,6 +158,7 @@ def _results(collective: str, swept: _Sweep) -> Iterator[Result]:
             band=None if high is None else (low or 0.0, high),
             rate=row["busbw_gb_s"] * 1e9,
             unit="B/s",
+            metric="busbw_bytes_per_s",
             share=row["peak_share"],
             best=nearest.best,
             letter=Grade.EMULATED.letter,
