@@ -288,8 +288,8 @@ def _whole(line: Line, called: str) -> str:
     """What a line is of: `A Trainium2 device`, `A core of Trainium2`, `trn2-16.48xlarge`."""
     if line.scope.rank > Scope.DEVICE.rank:
         return line.systems[0]
-    scope = str(line.scope).replace("-", " ")
-    return f"A {called} device" if line.scope is Scope.DEVICE else f"A {scope} of {called}"
+    scope, article = str(line.scope).replace("-", " "), "An" if called[0] in "AEIOU" else "A"
+    return f"{article} {called} device" if line.scope is Scope.DEVICE else f"A {scope} of {called}"
 
 
 _DOES = {
