@@ -397,7 +397,8 @@ def test_between_document_and_clocks_the_document_is_low() -> None:
 
 
 def test_without_a_bound_it_is_compared_and_says_so() -> None:
-    assert weighed(110.0, choice(100.0, None), around(unit="B/s"))[2].causes
+    status, told, beyond = weighed(110.0, choice(100.0, None), around(unit="B/s"))
+    assert (status, told) == (Status.OK, f"{COMPARED}; the likeliest mistake: {beyond.causes[0]}")
     for seen, why in ((around(), "110.0 % of the documented peak, and no clock"), (around(**MODEL), BEYOND)):
         assert weighed(110.0, choice(100.0, None), seen)[2].comment.startswith(why)
     status, _, below = weighed(90.0, choice(100.0, None), around(unit="B/s"))

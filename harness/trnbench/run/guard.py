@@ -96,7 +96,8 @@ def weigh(metric: Metric, choice: PeakChoice, around: Circumstances) -> tuple[St
         return Status.OK, "", replace(judged, comment=comment)
     comment = f"{percent(fraction)} of the documented figure; {comment}"
     ranked = rank_causes(fraction, around)
-    text = f"{comment}; the likeliest mistake: {ranked[0]}"
+    # A model may follow a newer document than the one that it is held against.
+    text = f"{comment}; the likeliest mistake: {ranked[0]}" if around.grade is Grade.MEASURED else ""
     return Status.OK, text, replace(judged, causes=ranked, comment=comment)
 
 
