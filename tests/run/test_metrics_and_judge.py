@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 import tiny_machine as tiny
 from hypothesis import given
@@ -409,7 +408,7 @@ def test_without_a_bound_it_is_compared_and_says_so() -> None:
 
 def test_a_model_may_follow_a_newer_document_than_its_peak() -> None:
     newer = Peak(metric="hbm_bandwidth", value=120.0, scope=Scope.CORE)
-    both = msgspec.structs.replace(choice(100.0, None), alternatives=(newer,))
+    both = replace(choice(100.0, None), alternatives=(newer,))
     status, told, judged = weighed(110.0, both, around(**MODEL))
     assert (status, told, judged.comment) == (Status.OK, "", COMPARED)
 
