@@ -192,7 +192,7 @@ def shown(index: int, row: HeadlineRow) -> Shown:
     part = line.of_core
     return Shown(
         row=row,
-        short=_short(line),
+        short=_short(line, row.name),
         faint=line.muted,
         bar=promise.draw(line) if sweep.better == "higher" else "",
         got=figure(numbers.show(sweep.best, unit), sweep.metric),
@@ -226,14 +226,15 @@ _SHORT = {
 }
 
 
-def _short(line: HeadlineLine) -> str:
-    """What a row measures in a word or two, where its name and the card say the rest."""
+def _short(line: HeadlineLine, name: str) -> str:
+    """What a row of this name measures in a word or two, where the name and the card say the rest."""
     if line.step is not None:
         return f"{line.dtype}, {numbers.show(line.step.tokens_per_s, 'token/s')}"
     word = _SHORT.get(line.question, line.called)
     if line.question == "kernel" and not line.ranks and line.scope.rank <= Scope.DEVICE.rank:
         return f"{word}, one {str(line.scope).replace('-', ' ')}"
-    return f"{word}, {line.systems[0]}" if line.ranks else word
+    words = ([] if word == name else [word]) + ([line.systems[0]] if line.ranks else [])
+    return ", ".join(words)
 
 
 def _grade(line: HeadlineLine) -> str:
