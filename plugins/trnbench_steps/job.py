@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from msgspec.structs import force_setattr
+
 from trnbench import UnknownName, UsageError, item_bytes
 from trnbench.bounded import kinds
 from trnbench.record import Record
@@ -51,6 +53,16 @@ class Job(Record, kw_only=True):
     products: str = ""
     widening: str = ""
     experts: str = ""
+
+    def __post_init__(self) -> None:
+        """Words become what they stand for: a word equals its task, and is another object. Raises
+        `UnknownName`."""
+        for name, kind in (("task", Task), ("recompute", Recompute)):
+            word = getattr(self, name)
+            if type(word) is not kind:
+                if word not in tuple(kind):
+                    raise UnknownName(name, str(word), map(str, kind), try_=f"--{name} {tuple(kind)[-1]}")
+                force_setattr(self, name, kind(word))
 
     @property
     def new_tokens(self) -> int:

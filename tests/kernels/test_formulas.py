@@ -150,7 +150,10 @@ def test_a_tensor_too_small_to_split_is_refused_in_numbers():
     assert refuses({"dtype": "bf16", "size": 1024}, ranks(30_000)) == (
         "1,024 bytes split over 30,000 ranks leave each less than one bf16 element"
     )
-    assert KERNELS["all_reduce"].refuses({"dtype": "bf16", "size": 1}, ranks(30_000)) == ""
+    assert KERNELS["all_reduce"].refuses({"dtype": "bf16", "size": 2}, ranks(30_000)) == ""
+    assert KERNELS["all_reduce"].refuses({"dtype": "bf16", "size": 7}, ranks(2)) == (
+        "a size of 7 B is no whole number of bf16 elements, of 2 B each"
+    )
 
 
 def test_top_k_needs_as_many_ranks():

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tiny_machine as tiny
 from messages import messages
@@ -21,6 +22,7 @@ from trnbench.errors import ExitCode, UsageError
 from trnbench.results.json import dumps, loads
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
+from trnbench.run.selection import RunSettings
 from trnbench.store.store import Store
 
 
@@ -152,6 +154,14 @@ def test_maxfail_stops_and_says_so() -> None:
 def test_settings_that_make_no_sense(setting: str, text: str, code: int) -> None:
     name, _, value = setting.partition("=")
     assert message_of(UsageError, lambda: carried_out("half", **{name: float(value)})) == (text, code)
+
+
+def test_numbers_of_numpy_are_settings_and_words_are_none() -> None:
+    taken = RunSettings(seed=np.int64(3), timeout_s=np.float32(1.5)).checked()
+    assert [(type(each), each) for each in (taken.seed, taken.timeout_s)] == [(int, 3), (float, 1.5)]
+    for wrong in ({"jobs": "2"}, {"timeout_s": None}, {"seed": np.float32(0.5)}):
+        with pytest.raises(UsageError, match="is no "):
+            RunSettings(**wrong).checked()
 
 
 class Interrupting(tiny.Actor):

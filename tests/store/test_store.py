@@ -163,6 +163,10 @@ def test_a_glob_in_a_name_is_no_glob(store: Store, run: Run) -> None:
             store.load(ref)
 
 
+def test_one_tag_is_one_word() -> None:
+    assert checked_tags("nightly") == ("nightly",)
+
+
 @pytest.mark.parametrize("tag", ["", " x", "x ", "a\nb", "\x1b", "latest", "x" * 101])
 def test_tags_must_be_typeable(tag: str) -> None:
     assert text_of(UsageError, checked_tags, [tag]) == (

@@ -115,6 +115,8 @@ class TestOptions:
             ),
             ({"task": Task.PREFILL}, "--task prefill is no plan's"),
             ({"utilisation": 0.0}, "a utilisation of 0 is none"),
+            ({"tpot_s": -1.0}, "--tpot -1 is no limit"),
+            ({"ttft_s": float("nan")}, "--ttft nan is no limit"),
         ],
     )
     def test_what_was_asked_for_has_to_make_sense(self, change: dict[str, object], what: str) -> None:

@@ -83,6 +83,18 @@ def test_the_public_function_takes_a_name_and_the_constants_of_the_generation(tr
     assert found.band_s[0] < found.time_s < found.band_s[1]
 
 
+def test_words_of_a_job_are_what_they_stand_for() -> None:
+    """A word equals its task; what tells tasks apart asks whether it is the same object."""
+    job = Job(task="train", recompute="full", sequence=8)
+    assert (job.task, job.recompute) == (Task.TRAIN, Recompute.FULL)
+    assert job.task is Task.TRAIN
+    assert msgspec.structs.replace(job, task="decode").task is Task.DECODE
+    with pytest.raises(trnbench.UnknownName, match="unknown task 'none'"):
+        Job(task="none")
+    with pytest.raises(trnbench.UnknownName, match="unknown recompute 'zz'"):
+        Job(task=Task.TRAIN, recompute="zz")
+
+
 def test_each_constant_adds_to_a_part_of_its_own(trn1: System) -> None:
     parts = _parts(DECODE, Layout(tp=8), trn1)
     without = parts.time(NONE)

@@ -107,10 +107,11 @@ class Number(NamedTuple):
         return int(self.read(text, name))
 
     def checked(self, value: float, name: str) -> float:
-        """`value`, of an interface or a file. Raises `UsageError`."""
-        if not self.fits(value):
+        """`value`, of an interface or a file, as a number of Python's own. Raises `UsageError`."""
+        plain = value if is_number(value) else _own_number(value)
+        if plain is None or not self.fits(plain):
             raise self.error(value, name)
-        return value
+        return plain
 
     @property
     def range(self) -> str:
@@ -138,6 +139,13 @@ class Number(NamedTuple):
             cause=f"{self.about}, {self.range}" if self.most < UNSAID else unsaid,
             try_=example or f"{name} {self.example}",
         )
+
+
+def _own_number(value: Any) -> int | float | None:
+    """Of what counts or measures, such as NumPy's; None of anything else, texts among them."""
+    if hasattr(value, "__index__"):
+        return int(value)
+    return float(value) if hasattr(value, "__float__") else None
 
 
 @cache

@@ -22,7 +22,8 @@ class Result(Record, kw_only=True):
     """One answer. `names` are what was asked and of which system; `labels` say them in words.
 
     `band` has the least and the most seconds to expect, None where nothing says; `share` is that of the
-    promise, `metric` what `rate` is of. `letter` is the grade of the evidence, `nearness` the class of what was published near it.
+    promise, `metric` what `rate` is of. `letter` is the grade of the evidence, `nearness` the class of what
+    was published near it.
     """
 
     names: dict[str, Value]

@@ -83,7 +83,7 @@ def bench(
     from trnbench.run.executor import PROCESS
     from trnbench.run.selection import Selection
 
-    files = tuple(map(Path, facts))
+    files = (Path(facts),) if isinstance(facts, str | Path) else tuple(map(Path, facts))
     settings = RunSettings(
         policy=as_policy(policy),
         jobs=jobs,

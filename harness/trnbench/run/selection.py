@@ -375,17 +375,19 @@ class RunSettings(Record, kw_only=True):
 
     def checked(self) -> RunSettings:
         """These settings. Raises `UsageError` for a value that makes no sense."""
-        for option, kind, value in (
-            ("--jobs", kinds.JOBS, self.jobs),
-            ("--timeout", kinds.TIME_LIMIT, self.timeout_s),
-            ("--maxfail", kinds.MOST_FAILED, self.maxfail),
-            ("--seed", kinds.SEED, self.seed),
-            ("--retries", kinds.RETRIES, self.retries),
-            ("--sample-time", kinds.SAMPLING, self.sample_s),
-            ("--processes", kinds.PROCESSES, self.processes),
-        ):
-            kind.checked(value, option)
-        return self
+        numbers = {
+            name: kind.checked(getattr(self, name), option)
+            for name, option, kind in (
+                ("jobs", "--jobs", kinds.JOBS),
+                ("timeout_s", "--timeout", kinds.TIME_LIMIT),
+                ("maxfail", "--maxfail", kinds.MOST_FAILED),
+                ("seed", "--seed", kinds.SEED),
+                ("retries", "--retries", kinds.RETRIES),
+                ("sample_s", "--sample-time", kinds.SAMPLING),
+                ("processes", "--processes", kinds.PROCESSES),
+            )
+        }
+        return replace(self, **numbers)
 
     def record(self) -> dict[str, Any]:
         """For `Run.settings`, together with the selection."""

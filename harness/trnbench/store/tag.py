@@ -34,8 +34,8 @@ def too_far_back(connection: sqlite3.Connection, ref: str) -> UsageError:
 
 
 def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Tags that can be typed again. Raises `UsageError` for empty, odd or reserved ones."""
-    checked = tuple(tags)
+    """Tags that can be typed again, several or one. Raises `UsageError` for empty, odd or reserved ones."""
+    checked = (tags,) if isinstance(tags, str) else tuple(tags)
     for tag in checked:
         if (
             not tag

@@ -68,8 +68,10 @@ def show_results(results: Sequence[Result], format: str, choices: Collection[str
     elsewhere = any(result.best is not None and result.best.at for result in results)
     if elsewhere and PUBLISHED not in left_out:
         mention("(in parentheses: published at another size or number of ranks)")
-    if any(result.metric == "network_bytes_per_s" for result in results):
-        mention("(rate: what one host sends to others in a second; busbw: trnbench fabric run)")
+    if sending := [result for result in results if result.metric == "network_bytes_per_s"]:
+        names = dict.fromkeys(str(result.names[SYSTEM]) for result in sending)
+        of = "" if len(sending) == len(results) else f" of {', '.join(names)}"
+        mention(f"(rate{of}: what one host sends to others in a second; busbw: trnbench fabric run)")
     if any(result.time_s is not None for result in results):
         reasons = dict.fromkeys(
             result.reason for result in results if result.time_s is None and result.reason

@@ -57,7 +57,7 @@ def parse_grid(text: str) -> tuple[int, ...]:
 def launched(kernel: Any, sizes: Sequence[int]) -> Any:
     """`kernel[sizes]`: for kernels of today one number, for those of Beta 1 any grid.
 
-    Raises `UsageError` for several numbers where the kernel takes one.
+    Raises `UsageError` for several numbers where the kernel takes one, and for no program.
     """
     if isinstance(kernel, Beta1Kernel):
         return kernel[tuple(sizes)]
@@ -69,6 +69,8 @@ def launched(kernel: Any, sizes: Sequence[int]) -> Any:
             cause="today's NKI launches a number of programs, each on a core; Beta 1 has grids of several",
             try_=EXAMPLE,
         )
+    if int(sizes[0]) < 1:
+        raise UsageError(f"a grid of {sizes[0]} programs is none", cause="one is the least", try_=EXAMPLE)
     return Kernel(function, int(sizes[0]))
 
 

@@ -52,7 +52,8 @@ def plan(
             cause="none is shipped, for public ones contradict each other",
             try_=f"--prices prices.csv, with the columns {','.join(COLUMNS)}",
         )
-    systems = systems_of(registry, wanted, tuple(instances), facts)
+    named = (instances,) if isinstance(instances, str) else tuple(instances)
+    systems = systems_of(registry, wanted, named, facts)
     if wanted.by is By.DOLLARS:
         check_prices(registry, known, systems)
     return search(registry, wanted, systems, known, told)

@@ -128,6 +128,9 @@ def check_goal(goal: Goal) -> None:
         )
     for batch in goal.batches:
         kinds.SEQUENCES.checked(batch, "--batches")
+    for limit, option in ((goal.tpot_s, "--tpot"), (goal.ttft_s, "--ttft"), (goal.days, "--days")):
+        if not 0 <= limit < float("inf"):
+            raise UsageError(f"{option} {limit:g} is no limit", cause="0 is none", try_=f"{option} 0.5")
     if goal.ttft_s and not goal.prompt:
         raise UsageError(
             "--ttft goes with --prompt",

@@ -86,7 +86,7 @@ def _part(index: int, run: Run, heading: str) -> dict[str, Any] | None:
 
 def _title(told: Sequence[Opportunity]) -> str:
     if not told:
-        return "No cause takes half a per cent of any kernel that is short of its peak"
+        return "At its best each kernel is at its peak, or loses to no cause half a per cent of its time"
     first = told[0]
     return (
         f"The largest share of its time goes with {numbers.clean(first.cause, 60)} in "

@@ -103,6 +103,8 @@ def test_a_table_shows_the_axes_that_differ_and_the_parts_beside_each_other(stor
     assert [line.split()[0] for line in (first, second)] == ["1", "8"]
     assert sentence == "llama-3.2-1b-decode, kv 512, bf16, tp 8, on trn1.32xlarge."
     assert idle == "24 of 32 cores idle on trn1.32xlarge: use --tp or --dp."
+    both = invoke(store, *words, "-i", "trn2-16.48xlarge").stdout.splitlines()[-1]
+    assert both == f"{idle.partition(':')[0]}, 56 of 64 cores idle on trn2-16.48xlarge: use --tp or --dp."
     shown = invoke(store, *words, "--explain").stdout
     assert shown.startswith(f"{table}\n\nsystem ")
     rest = shown.splitlines()

@@ -169,13 +169,17 @@ def _head(record: dict[str, Any], records: list[dict[str, Any]], axes: list[str]
 
 
 def _idle(records: list[dict[str, Any]]) -> str:
-    """Cores of the one system that each layout leaves without work; empty where one layout leaves none."""
-    laid = [each for each in records if "cores" in each]
-    if len({each["system"] for each in laid}) != 1:
-        return ""
-    most = max(laid, key=lambda each: int(each["ranks"]))
-    idle, cores = most["cores"] - most["ranks"], most["cores"]
-    return f"{idle:,} of {cores:,} cores idle on {most['system']}: use --tp or --dp." if idle else ""
+    """Cores of each system that all its layouts leave without work; empty where there are none."""
+    busiest: dict[str, dict[str, Any]] = {}
+    for each in (each for each in records if "cores" in each):
+        known = busiest.setdefault(each["system"], each)
+        busiest[each["system"]] = max(known, each, key=lambda record: int(record["ranks"]))
+    idle = [
+        f"{each['cores'] - each['ranks']:,} of {each['cores']:,} cores idle on {name}"
+        for name, each in busiest.items()
+        if each["cores"] > each["ranks"]
+    ]
+    return f"{', '.join(idle)}: use --tp or --dp." if idle else ""
 
 
 def _remarks(records: list[dict[str, Any]]) -> list[str]:
