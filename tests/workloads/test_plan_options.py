@@ -18,11 +18,12 @@ from trnbench.registry import Registry, load_registry
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan import goal as goals
+from trnbench_steps.plan.batches import largest, least_cost
 from trnbench_steps.plan.composed import Steps, Why
 from trnbench_steps.plan.demand import Prompts, Way, apart, layouts, neighbours, shared, turned, words
 from trnbench_steps.plan.goal import By, Expected, Goal, Price, Within, cheapest, check_goal, read_prices
 from trnbench_steps.plan.pareto import Option, cost_of, flips, front, pareto, priced, step_command
-from trnbench_steps.plan.search import Plan, largest, least_cost, search
+from trnbench_steps.plan.search import Plan, search
 from trnbench_steps.shipped_models import load_model
 
 HEAD = "instance,region,kind,dollars per hour,date\n"
@@ -163,18 +164,24 @@ class TestLimits:
         ("among", "most", "found"), [((68,), 74, 72), ((), 79, 72), ((), 70, 70), ((1,), 3, 3)]
     )
     def test_a_batch_below_a_jump_yields_more(self, among: tuple[int, ...], most: int, found: int) -> None:
-        def cost(batch: int) -> float:
-            return (10 + batch + (5 if batch > 72 else 0)) / batch
+        def cost(batch: int) -> tuple[float, float]:
+            return (10 + batch + (5 if batch > 72 else 0)) / batch, 0.0
 
         assert least_cost(cost, among, most) == found
 
     def test_a_batch_far_below_the_most_may_yield_more(self) -> None:
         """The step of 1,024 takes twice as long as that of 768, and neither is near the 1,836 that fit."""
 
-        def cost(batch: int) -> float:
-            return (10 + batch * (0.12 if batch <= 768 else 0.23)) / batch
+        def cost(batch: int) -> tuple[float, float]:
+            return (10 + batch * (0.12 if batch <= 768 else 0.23)) / batch, 0.0
 
         assert least_cost(cost, (1, 1836), 1836) == 768
+
+    def test_the_fewest_that_do_are_taken_where_instances_are_whole(self) -> None:
+        def cost(batch: int) -> tuple[float, float]:
+            return ceil(50 / batch), float(batch)
+
+        assert least_cost(cost, (1, 512), 512, fewest=True) == 50
 
     def test_a_hump_hides_no_larger_batch(self) -> None:
         """A band is of another class at some batches, and its end further off there."""
@@ -183,6 +190,12 @@ class TestLimits:
             return batch / 22 if batch < 5 or batch >= 16 else 1.5
 
         assert largest(share, 1, 160) == 22
+
+    def test_an_odd_number_hides_no_even_one(self) -> None:
+        def share(batch: int) -> float:
+            return (batch + (3 if batch % 2 else 0)) / 40
+
+        assert largest(share, 1, 160) == 40
 
     @pytest.mark.parametrize(("model", "batch"), [("llama-3.2-1b", 768), ("qwen2.5-7b", 384)])
     def test_no_batch_that_fits_yields_more(self, model: str, batch: int) -> None:
@@ -241,6 +254,44 @@ class TestDemand:
             assert each.dollars == pytest.approx(each.systems * 1e6 / 2000 / 3600)
             rate = each.batch / (each.step.time_s * 499)
             assert each.service.decoding >= 4.0 / rate * 0.5
+
+    SERVED = Goal(
+        model=load_model("llama-3.2-1b"), kv=356, prompt=256, output=100, requests_per_s=20.0, utilisation=0.7
+    )
+
+    def test_a_batch_that_needs_no_fewer_instances_only_takes_longer(self) -> None:
+        best = planned(replace(self.SERVED, ttft_s=0.2), "trn1.2xlarge").options[0]
+        others = planned(replace(self.SERVED, ttft_s=0.2, batches=(32, 64, 512)), "trn1.2xlarge").options
+        alike = [each for each in others if (each.systems, each.within) == (best.systems, best.within)]
+        assert alike
+        assert best.token.time_s < min(each.token.time_s for each in alike if each.batch > best.batch)
+
+    def test_a_looser_limit_takes_no_more_instances(self) -> None:
+        """The layout of prompts is chosen with what their cache takes to move."""
+        tight, loose = (
+            planned(replace(self.SERVED, ttft_s=limit), "trn1.2xlarge").options[0] for limit in (0.032, 0.034)
+        )
+        assert (tight.within, loose.within) == (Within.SURELY, Within.SURELY)
+        assert loose.systems <= tight.systems
+
+    def test_where_a_limit_is_hardly_kept_more_than_one_sequence_is_tried(self) -> None:
+        best = planned(replace(self.SERVED, ttft_s=0.012), "trn1.2xlarge").options[0]
+        assert best.within is Within.HARDLY
+        assert best.systems <= 2
+
+    def test_what_costs_less_in_a_larger_system_is_not_left_to_its_parts(self) -> None:
+        names = ("u-trn2x64", "trn2-16.48xlarge")
+        prices = [
+            replace(PRICE, instance=name, dollars_per_hour=hour)
+            for name, hour in zip(names, (100.0, 46.99), strict=True)
+        ]
+        goal = Goal(model=load_model("llama-3-8b"), kv=4096, tpot_s=0.03, batches=(8,), by=By.DOLLARS)
+        alone, both = (
+            search(registry(), goal, [registry().system(name) for name in chosen], prices).options[0]
+            for chosen in (names[:1], names)
+        )
+        assert (alone.system, both.system) == (names[0], names[0])
+        assert both.dollars == alone.dollars
 
 
 class TestLayouts:
@@ -339,6 +390,12 @@ class TestFlips:
         far = self.option(1.6, 1.0, 2.0, layout=Layout(tp=2))
         assert flips(registry(), replace(SMALL, tpot_s=0.0, ttft_s=0.0), [first, far]) == []
 
+    def test_a_step_breaks_no_limit_that_it_is_no_part_of(self) -> None:
+        first = self.option(1.0, 0.8, 1.5, first=Expected(time_s=0.9, low_s=0.5, high_s=2.0))
+        next_one = self.option(1.2, 1.0, 2.0, layout=Layout(tp=2))
+        (found,) = flips(registry(), replace(SMALL, tpot_s=0.0, ttft_s=1.0), [first, next_one])
+        assert (found.beyond_s, found.limit) == (pytest.approx(1.2), False)
+
     def test_a_limit_may_come_before(self) -> None:
         first = self.option(1.0, 0.8, 1.5)
         next_one = self.option(1.4, 1.0, 2.0, layout=Layout(tp=2))
@@ -356,6 +413,8 @@ class TestFlips:
 
 class TestPython:
     def test_a_plan(self) -> None:
+        trained = trnbench.plan("pythia-70m", instances="trn1.2xlarge", tokens=1e9, batches=(64,))
+        assert trained.goal.task is Task.TRAIN
         found = trnbench.plan("pythia-70m", instances=["trn1.2xlarge"], tpot_s=0.1, kv=512, by="time")
         assert found.goal.by is By.TIME
         assert found.options[0].within is Within.SURELY

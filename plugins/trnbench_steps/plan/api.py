@@ -65,8 +65,7 @@ def goal_of(registry: Registry, model: str | Model, **fields: Any) -> Goal:
     Raises `UsageError` for a word that is none, `UnknownName` for a model or a type."""
     described = model if isinstance(model, Model) else model_of(registry, model)
     named = described.name if isinstance(model, Model) else model
-    if "task" in fields:
-        fields["task"] = Task(fields["task"])
+    fields["task"] = Task(fields.get("task") or (Task.TRAIN if fields.get("tokens") else Task.DECODE))
     if "by" in fields:
         fields["by"] = By(fields["by"])
     for weights in fields.get("weights", ()):

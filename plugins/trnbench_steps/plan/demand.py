@@ -290,7 +290,7 @@ class Serving:
             time = self.first(system, layout, weights)
             if not isinstance(time, Expected):
                 continue
-            verdict = time.within(goal.ttft_s)
+            verdict = time.plus(Expected(time_s=moved_s, low_s=moved_s, high_s=moved_s)).within(goal.ttft_s)
             if verdict is not None:
                 prompts = Prompts(time=time, replicas=layout.dp, moved_s=moved_s, words=words(layout))
                 offers.append(((verdict.place, time.time_s / layout.dp), prompts))

@@ -13,7 +13,7 @@ from trnbench_steps.job import Job
 from trnbench_steps.layout import Layout
 from trnbench_steps.paths import TYPES
 from trnbench_steps.plan.composed import Why
-from trnbench_steps.plan.demand import Service, turned, words
+from trnbench_steps.plan.demand import Service, Way, turned, words
 from trnbench_steps.plan.goal import By, Expected, Goal, Price, Within
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def flips(registry: Registry, goal: Goal, options: Sequence[Option]) -> list[Fli
     first = options[0]
     turns: list[Flip] = []
     rival = next((option for option in options if not _alike(option, first)), None)
-    if rival is not None:
+    if rival is not None and not _as_many(first, rival):
         slower = [(cost_by(rival, goal.by) / cost_by(first, goal.by), False)]
         slower += [(share, True) for share in _room(goal, first)]
         factor, limit = min((each for each in slower if each[0] >= 1), default=(0.0, False))
@@ -265,6 +265,11 @@ def _alike(one: Option, other: Option) -> bool:
     return (one.system, one.layout) == (other.system, other.layout)
 
 
+def _as_many(one: Option, other: Option) -> bool:
+    """Whether a demand takes as many instances of both, so that shares of one decide nothing."""
+    return one.service is not None and other.service is not None and one.systems == other.systems
+
+
 def _elsewhere(registry: Registry, options: Sequence[Option]) -> Iterator[Option]:
     """The best option of each generation but the first's."""
     seen = {_generation(registry, options[0])}
@@ -280,7 +285,9 @@ def _generation(registry: Registry, option: Option) -> str:
 
 def _room(goal: Goal, option: Option) -> Iterator[float]:
     """By which factor its times may grow until a limit is broken."""
-    for time, limit_s in ((option.token, goal.tpot_s), (option.first, goal.ttft_s)):
+    shares = option.service is not None and option.service.way is Way.SHARED
+    first = option.first if shares else None  # else no step is part of what comes before the first token
+    for time, limit_s in ((option.token, goal.tpot_s), (first, goal.ttft_s)):
         if time is not None and limit_s:
             yield limit_s / time.time_s
     if goal.training and goal.days:

@@ -13,6 +13,7 @@ from trnbench import System, show
 from trnbench.record import Record
 from trnbench_steps.job import Job, Recompute
 from trnbench_steps.layout import Layout
+from trnbench_steps.plan.batches import MOST, NO_COST, Cost, largest, least_cost
 from trnbench_steps.plan.composed import Composed, Refusal, Steps, Why
 from trnbench_steps.plan.demand import Serving, layouts, neighbours, words
 from trnbench_steps.plan.goal import (
@@ -30,62 +31,6 @@ from trnbench_steps.plan.pareto import Option, Refused, cost_by
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-
-MOST = 4096
-"""Sequences of a replica that are looked at."""
-
-
-TILES = (4, 32)
-"""Time jumps where one sequence more begins another tile of a kernel: multiples of these are looked at."""
-RUNGS = 6
-"""Powers of two below the most that are looked at for the least cost; on fewer, weights are hardly shared."""
-
-
-def rungs(most: int) -> list[int]:
-    """Powers of two below `most`, the largest first."""
-    return [1 << power for power in reversed(range((most - 1).bit_length()))]
-
-
-def largest(share: Callable[[int], float], low: int, high: int) -> int:
-    """The largest number from `low`, which keeps it, to `high` whose `share` of a limit is at most 1.
-
-    The share grows with the number, but for humps that no rung lies on. Where it grows evenly a few are
-    looked at; never more than thrice as many as by halving."""
-    least, most = share(low), share(high)
-    if most <= 1:
-        return high
-    halve, below = False, [rung for rung in rungs(high) if rung > low]
-    while high - low > 1:
-        middle = (low + high) // 2
-        if below:
-            middle = below.pop(0)
-        elif not halve and most - least > 0 and most < float("inf"):
-            middle = low + int((1 - least) / (most - least) * (high - low))
-        middle = min(max(middle, low + 1), high - 1)
-        now, halve = share(middle), not halve
-        if now <= 1:
-            low, least, below = middle, now, []
-        else:
-            high, most = middle, now
-    return low
-
-
-def least_cost(cost: Callable[[int], float], among: Iterable[int], most: int) -> int:
-    """The number up to `most` of least cost: itself, a rung, of `among`, a multiple of a tile, up to a jump.
-
-    The cost falls with the number, but for jumps; it is infinite of what keeps no limit."""
-    tries = sorted({most, *rungs(most)[:RUNGS], *among, *(most - most % tile for tile in TILES)})
-    tries = [each for each in tries if 0 < each <= most]
-    best = min(reversed(tries), key=cost)
-    above = next((each for each in tries if each > best), best)
-    while above - best > 1:
-        middle = (best + above) // 2
-        if cost(middle) < cost(best):
-            best = middle
-        else:
-            above = middle
-    return best
-
 
 DAY = 86_400.0
 MILLION = 1e6
@@ -144,14 +89,19 @@ def search(
 def place(option: Option, by: By) -> tuple[object, ...]:
     """Those with a band first, then those that keep the limits more surely; then what is asked for, and the
     rest."""
+    tie = (option.system, option.layout_words, option.batch)
+    return (not option.banded, option.within.place, *worth(option, by), *tie)
+
+
+def worth(option: Option, by: By) -> Cost:
+    """What is asked for, then the rest; instances are whole."""
     dollars = float("inf") if option.dollars is None else option.dollars
     keys = {
         By.TIME: (option.token.time_s, dollars),
         By.THROUGHPUT: (-option.tokens_per_s_device, option.token.time_s),
         By.DOLLARS: (dollars, option.token.time_s),
     }
-    tie = (option.system, option.layout_words, option.batch)
-    return (not option.banded, option.within.place, *keys[by], *tie)
+    return keys[by]
 
 
 _Outcome: TypeAlias = tuple[Option | None, Refusal | None]
@@ -220,11 +170,17 @@ class _Search:
                 yield layout, other
 
     def _like_parent(self, system: System, layout: Layout, names: set[str]) -> bool:
-        """Whether each replica lies in one instance of a larger system that is looked at by itself."""
+        """Whether each replica lies in one instance of a larger system that is looked at by itself, and costs
+        as much there."""
         parent = system.instance.parent
         if self.goal.training or parent not in names:
             return False
-        return layout.ranks // layout.dp * system.hosts <= layout.ranks
+        known, alone = self.prices[system.name], self.prices.get(parent)
+        if known is None or alone is None:
+            dearer = known is not alone
+        else:
+            dearer = hourly(system, known) != alone.dollars_per_hour * system.hosts
+        return not dearer and layout.ranks // layout.dp * system.hosts <= layout.ranks
 
     def _tried(self, system: System, layout: Layout, job: Job, *, quietly: bool) -> list[Option]:
         """Options of a layout, at each batch that is worth a look. `quietly`: no refusal is told."""
@@ -267,24 +223,33 @@ class _Search:
             option = at(each)
             return self._over(option, end) if option is not None else float("inf")
 
-        def cost(each: int, end: str) -> float:
+        def cost(each: int, end: str) -> Cost:
             option = at(each)
-            kept = option is not None and self._over(option, end) <= 1
-            return cost_by(option, goal.by) if option is not None and kept else float("inf")
+            if option is None or self._over(option, end) > 1:
+                return NO_COST
+            # Instances that serve a demand are whole: a batch that needs no fewer of them only takes longer.
+            whole = goal.serves and (goal.by is not By.DOLLARS or option.dollars is not None)
+            return worth(option, goal.by) if whole else (cost_by(option, goal.by), 0.0)
 
         wanted = {1}
-        for end in ("time_s", "high_s"):
+        for end in ("time_s", "high_s") if share(1, "time_s") <= 1 else ("low_s",):
             if share(1, end) <= 1:
                 top = largest(partial(share, end=end), 1, most)
                 costs = partial(cost, end=end)
-                wanted.add(top if goal.by is By.TIME else least_cost(costs, known, top))
+                wanted.add(top if goal.by is By.TIME else least_cost(costs, known, top, fewest=goal.serves))
         return tuple(each * replicas for each in sorted(wanted))
 
     def _over(self, option: Option, end: str) -> float:
-        """What an end of the band takes of the tightest limit; 0 without one."""
+        """What an end of the band, or the time where there is none, takes of the tightest limit; 0 without
+        one."""
         limits = ((option.token, self.goal.tpot_s), (option.first, self.goal.ttft_s))
         return max(
-            (getattr(time, end) / limit for time, limit in limits if limit and time is not None), default=0.0
+            (
+                (getattr(time, end) if time.banded else time.time_s) / limit
+                for time, limit in limits
+                if limit and time is not None
+            ),
+            default=0.0,
         )
 
     def _option(self, system: System, layout: Layout, job: Job, way: str) -> _Outcome:
