@@ -159,7 +159,7 @@ def test_settings_that_make_no_sense(setting: str, text: str, code: int) -> None
 def test_numbers_of_numpy_are_settings_and_words_are_none() -> None:
     taken = RunSettings(seed=np.int64(3), timeout_s=np.float32(1.5)).checked()
     assert [(type(each), each) for each in (taken.seed, taken.timeout_s)] == [(int, 3), (float, 1.5)]
-    for wrong in ({"jobs": "2"}, {"timeout_s": None}, {"seed": np.float32(0.5)}):
+    for wrong in ({"jobs": "2"}, {"timeout_s": None}, {"seed": np.float32(0.5)}, {"jobs": np.ones(2, int)}):
         with pytest.raises(UsageError, match="is no "):
             RunSettings(**wrong).checked()
 

@@ -143,9 +143,13 @@ class Number(NamedTuple):
 
 def _own_number(value: Any) -> int | float | None:
     """Of what counts or measures, such as NumPy's; None of anything else, texts among them."""
-    if hasattr(value, "__index__"):
-        return int(value)
-    return float(value) if hasattr(value, "__float__") else None
+    for kind, of_its_own in ((int, "__index__"), (float, "__float__")):
+        if hasattr(value, of_its_own):
+            try:
+                return kind(value)
+            except (TypeError, ValueError, OverflowError):  # an array of several
+                return None
+    return None
 
 
 @cache
