@@ -168,10 +168,15 @@ def _head(record: dict[str, Any], records: list[dict[str, Any]], axes: list[str]
     return " ".join([str(record["system"]), *told])
 
 
+_FEW = 4
+
+
 def _idle(records: list[dict[str, Any]]) -> str:
-    """Cores of each system that all its layouts leave without work; empty where there are none."""
+    """Cores of each system that all its layouts leave without work; empty where there are none, and of
+    several systems below more than a few rows: the answer takes twelve lines of a terminal at most."""
     busiest: dict[str, dict[str, Any]] = {}
-    for each in (each for each in records if "cores" in each):
+    laid = [each for each in records if "cores" in each]
+    for each in laid:
         known = busiest.setdefault(each["system"], each)
         busiest[each["system"]] = max(known, each, key=lambda record: int(record["ranks"]))
     idle = [
@@ -179,7 +184,8 @@ def _idle(records: list[dict[str, Any]]) -> str:
         for name, each in busiest.items()
         if each["cores"] > each["ranks"]
     ]
-    return f"{', '.join(idle)}: use --tp or --dp." if idle else ""
+    told = idle and (len(busiest) == 1 or len(laid) <= _FEW)
+    return f"{', '.join(idle)}: use --tp or --dp." if told else ""
 
 
 def _remarks(records: list[dict[str, Any]]) -> list[str]:
