@@ -8,8 +8,6 @@ from math import ceil
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import trnbench
@@ -18,7 +16,6 @@ from trnbench.registry import Registry, load_registry
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
 from trnbench_steps.plan import goal as goals
-from trnbench_steps.plan.batches import largest, least_cost
 from trnbench_steps.plan.composed import Steps, Why
 from trnbench_steps.plan.demand import Prompts, Way, apart, layouts, neighbours, shared, turned, words
 from trnbench_steps.plan.goal import By, Expected, Goal, Price, Within, cheapest, check_goal, read_prices
@@ -146,56 +143,6 @@ class TestLimits:
         banded = Expected(time_s=1.0, low_s=0.5, high_s=2.0)
         assert not banded.plus(alone).banded
         assert banded.plus(banded, 2.0) == Expected(time_s=3.0, low_s=1.5, high_s=6.0)
-
-    @given(
-        st.floats(0.01, 1), st.floats(0, 0.1), st.integers(1, 400), st.integers(1, 400), st.integers(0, 400)
-    )
-    def test_the_largest_batch_is_found(
-        self, start: float, slope: float, limit: int, high: int, jump: int
-    ) -> None:
-        def share(batch: int) -> float:
-            return (start + slope * (batch - 1) + (5.0 if batch > jump else 0.0)) / (start + limit * 0.05)
-
-        if share(1) <= 1:
-            kept = [batch for batch in range(1, high + 1) if share(batch) <= 1]
-            assert largest(share, 1, high) == max(kept)
-
-    @pytest.mark.parametrize(
-        ("among", "most", "found"), [((68,), 74, 72), ((), 79, 72), ((), 70, 70), ((1,), 3, 3)]
-    )
-    def test_a_batch_below_a_jump_yields_more(self, among: tuple[int, ...], most: int, found: int) -> None:
-        def cost(batch: int) -> tuple[float, float]:
-            return (10 + batch + (5 if batch > 72 else 0)) / batch, 0.0
-
-        assert least_cost(cost, among, most) == found
-
-    def test_a_batch_far_below_the_most_may_yield_more(self) -> None:
-        """The step of 1,024 takes twice as long as that of 768, and neither is near the 1,836 that fit."""
-
-        def cost(batch: int) -> tuple[float, float]:
-            return (10 + batch * (0.12 if batch <= 768 else 0.23)) / batch, 0.0
-
-        assert least_cost(cost, (1, 1836), 1836) == 768
-
-    def test_the_fewest_that_do_are_taken_where_instances_are_whole(self) -> None:
-        def cost(batch: int) -> tuple[float, float]:
-            return ceil(50 / batch), float(batch)
-
-        assert least_cost(cost, (1, 512), 512, fewest=True) == 50
-
-    def test_a_hump_hides_no_larger_batch(self) -> None:
-        """A band is of another class at some batches, and its end further off there."""
-
-        def share(batch: int) -> float:
-            return batch / 22 if batch < 5 or batch >= 16 else 1.5
-
-        assert largest(share, 1, 160) == 22
-
-    def test_an_odd_number_hides_no_even_one(self) -> None:
-        def share(batch: int) -> float:
-            return (batch + (3 if batch % 2 else 0)) / 40
-
-        assert largest(share, 1, 160) == 40
 
     @pytest.mark.parametrize(("model", "batch"), [("llama-3.2-1b", 768), ("qwen2.5-7b", 384)])
     def test_no_batch_that_fits_yields_more(self, model: str, batch: int) -> None:

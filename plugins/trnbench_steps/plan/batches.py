@@ -60,18 +60,18 @@ def least_cost(cost: Callable[[int], Cost], among: Iterable[int], most: int, *, 
     tries = sorted({most, *rungs(most)[:RUNGS], *among, *(most - most % tile for tile in TILES)})
     tries = [each for each in tries if 0 < each <= most]
     best = min(reversed(tries), key=cost)
-    above = next((each for each in tries if each > best), best)
-    while above - best > 1:
-        middle = (best + above) // 2
+    best = _towards(next((each for each in tries if each > best), best), best, cost)
+    return (
+        _towards(max((each for each in tries if each < best), default=best), best, cost) if fewest else best
+    )
+
+
+def _towards(end: int, best: int, cost: Callable[[int], Cost]) -> int:
+    """From `best` as far towards `end` as it costs less, by halving."""
+    while abs(end - best) > 1:
+        middle = (best + end) // 2
         if cost(middle) < cost(best):
             best = middle
         else:
-            above = middle
-    below = max((each for each in tries if each < best), default=best) if fewest else best
-    while best - below > 1:
-        middle = (best + below) // 2
-        if cost(middle) < cost(best):
-            best = middle
-        else:
-            below = middle
+            end = middle
     return best
